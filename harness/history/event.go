@@ -12,8 +12,10 @@ const (
 	TypeInvoke   Type = "invoke"   // an operation is about to be sent
 	TypeComplete Type = "complete" // its reply was read, or it is known that none will be
 	TypeFault    Type = "fault"    // the nemesis did something
+	TypeWant     Type = "want"     // a client begins to want the lock; until its next ok acquire or give-up
 	TypeArrive   Type = "arrive"   // a client reached an armed breakpoint
 	TypeLeave    Type = "leave"    // it was told to go on
+	TypeGiveUp   Type = "give-up"  // a client stops wanting the lock, for the cell ends
 	TypeWorker   Type = "worker"   // a worker started, exited, was killed
 	TypeStall    Type = "stall"    // a process noticed that it did not run for a while
 	TypeClock    Type = "clock"    // CLOCK_REALTIME minus CLOCK_MONOTONIC
@@ -41,6 +43,7 @@ type Event struct {
 	LeaseCall int64  `json:"lease_call,omitempty"`
 	LeaseTTL  int64  `json:"lease_ttl,omitempty"`
 	Version   int64  `json:"version,omitempty"`
+	Wanted    int64  `json:"wanted,omitempty"` // acquire, on its invoke line: since when the client has wanted the lock, ns
 	Error     string `json:"error,omitempty"`
 
 	// Seen, on a completed read without a resource, is one SELECT of all rows:
@@ -118,6 +121,7 @@ type Pause struct {
 
 // History is a whole recorded cell.
 type History struct {
+	File       string // where it was read from, for messages
 	Header     Header
 	Operations []Operation // by Call
 	Faults     []FaultEvent

@@ -65,6 +65,9 @@ type Operation struct {
 	LeaseTTL  int64 // Acquire, Renew: ns, the lease the server granted; 0 without one
 	Version   int64 // Read, Claim: the row's version; Write: the version it compared with
 
+	Wanted    int64 // Acquire: ns, since when the client has wanted the lock; 0 if not recorded
+	Completed int64 // ns, time of the completion's record; equals Return unless Outcome is Info
+
 	Error string // what the server or the network said, if it said no
 	Line  int    // line of its invocation in the file it was read from, 0 if none
 	End   int    // line of its completion, 0 if none
