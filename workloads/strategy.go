@@ -59,11 +59,35 @@ type Strategy struct {
 	About    string
 	Locker   LockerKind // the zero value is no lock
 	Guard    GuardKind
+	Extra    bool // compared only when asked for
+	Check    bool // ask the lock's server once more before each write
 	Contract func(fault string) checkers.Contract
 }
 
 // Locked reports whether it takes a lock at all.
 func (s Strategy) Locked() bool { return s.Locker.Name != "" }
+
+// ContractUnder is what it is held to under a fault: its contract less what
+// cannot apply, exclusion without a lock or an order without tokens.
+func (s Strategy) ContractUnder(fault string) checkers.Contract {
+	c := s.Contract(fault)
+	if !s.Locked() {
+		delete(c, checkers.LeaseExclusion)
+	}
+	if !s.Locker.Tokens {
+		delete(c, checkers.TokenOrder)
+	}
+	return c
+}
+
+// Point is where a holder is stopped to do the most harm: after the last thing
+// it does before its write is sent.
+func (s Strategy) Point() string {
+	if s.Check {
+		return AfterCheck
+	}
+	return AfterRead
+}
 
 // Validate refuses combinations that cannot mean anything.
 func (s Strategy) Validate() error {
@@ -81,11 +105,8 @@ func orNone(name string) string {
 	return name
 }
 
-// Lookup finds strategies by name, all defaults for an empty list.
+// Lookup finds strategies by name.
 func Lookup(names []string) ([]Strategy, error) {
-	if len(names) == 0 {
-		return Strategies, nil
-	}
 	var found []Strategy
 	for _, name := range names {
 		s, ok := byName(name)
@@ -95,6 +116,17 @@ func Lookup(names []string) ([]Strategy, error) {
 		found = append(found, s)
 	}
 	return found, nil
+}
+
+// Defaults lists the strategies that are compared unless others are asked for.
+func Defaults() []string {
+	var names []string
+	for _, s := range Strategies {
+		if !s.Extra {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // Names lists the strategies.

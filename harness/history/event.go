@@ -19,6 +19,7 @@ const (
 	TypeWorker   Type = "worker"   // a worker started, exited, was killed
 	TypeStall    Type = "stall"    // a process noticed that it did not run for a while
 	TypeClock    Type = "clock"    // CLOCK_REALTIME minus CLOCK_MONOTONIC
+	TypeLoad     Type = "load"     // how busy the machine was while the clients ran
 	TypeNote     Type = "note"     // anything else worth keeping; decides nothing
 )
 
@@ -43,7 +44,6 @@ type Event struct {
 	LeaseCall int64  `json:"lease_call,omitempty"`
 	LeaseTTL  int64  `json:"lease_ttl,omitempty"`
 	Version   int64  `json:"version,omitempty"`
-	Wanted    int64  `json:"wanted,omitempty"` // acquire, on its invoke line: since when the client has wanted the lock, ns
 	Error     string `json:"error,omitempty"`
 
 	// Seen, on a completed read without a resource, is one SELECT of all rows:
@@ -53,12 +53,13 @@ type Event struct {
 	Header *Header `json:"header,omitempty"`
 	Fault  *Fault  `json:"fault,omitempty"`
 
-	Point  string `json:"point,omitempty"`  // arrive, leave: the breakpoint
-	Status string `json:"status,omitempty"` // worker: started, exited, killed
-	PID    int    `json:"pid,omitempty"`    // worker
-	Gap    int64  `json:"gap,omitempty"`    // stall: ns without running, ended at Time
-	Offset int64  `json:"offset,omitempty"` // clock: ns
-	Note   string `json:"note,omitempty"`
+	Point  string  `json:"point,omitempty"`  // arrive, leave: the breakpoint
+	Status string  `json:"status,omitempty"` // worker: started, exited, killed
+	PID    int     `json:"pid,omitempty"`    // worker
+	Gap    int64   `json:"gap,omitempty"`    // stall: ns without running, ended at Time
+	Offset int64   `json:"offset,omitempty"` // clock: ns
+	Busy   float64 `json:"busy,omitempty"`   // load: percent of all cores
+	Note   string  `json:"note,omitempty"`
 }
 
 // Header is the first line of a history.

@@ -65,7 +65,6 @@ type Operation struct {
 	LeaseTTL  int64 // Acquire, Renew: ns, the lease the server granted; 0 without one
 	Version   int64 // Read, Claim: the row's version; Write: the version it compared with
 
-	Wanted    int64 // Acquire: ns, since when the client has wanted the lock; 0 if not recorded
 	Completed int64 // ns, time of the completion's record; equals Return unless Outcome is Info
 
 	Error string // what the server or the network said, if it said no

@@ -74,7 +74,7 @@ func (a *assembly) line(n int, text []byte) error {
 			return &Damage{a.name, n, "a fault without id or phase", fixRecorder}
 		}
 		a.h.Faults = append(a.h.Faults, FaultEvent{Fault: *e.Fault, Time: e.Time, Line: n})
-	case TypeArrive, TypeLeave, TypeWorker, TypeStall, TypeClock, TypeNote:
+	case TypeWant, TypeGiveUp, TypeArrive, TypeLeave, TypeWorker, TypeStall, TypeClock, TypeLoad, TypeNote:
 		a.h.Events = append(a.h.Events, e)
 	default:
 		return &Damage{a.name, n, fmt.Sprintf("unknown type of line %q", e.Type), fixVersion}
@@ -131,7 +131,7 @@ func (a *assembly) invoke(n int, e Event) error {
 		ID: e.Op, Process: e.Process, Worker: e.Worker, Client: client, Resource: e.Resource,
 		Kind: e.Kind, Call: e.Time, Grant: e.Grant, WriteID: e.WriteID, Basis: e.Basis,
 		Token: e.Token, LeaseCall: e.LeaseCall, LeaseTTL: e.LeaseTTL, Version: e.Version,
-		Wanted: e.Wanted, Line: n,
+		Line: n,
 	}
 	return nil
 }
@@ -167,7 +167,6 @@ func (a *assembly) complete(n int, e Event) error {
 	op.Grant = cmp.Or(e.Grant, op.Grant)
 	op.Token, op.Version = cmp.Or(e.Token, op.Token), cmp.Or(e.Version, op.Version)
 	op.LeaseCall, op.LeaseTTL = cmp.Or(e.LeaseCall, op.LeaseCall), cmp.Or(e.LeaseTTL, op.LeaseTTL)
-	op.Wanted = cmp.Or(e.Wanted, op.Wanted)
 	delete(a.open, e.Op)
 	a.closed[e.Op] = op.Line
 	if op.Outcome == OK {

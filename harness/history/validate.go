@@ -112,7 +112,7 @@ func (v *validation) reads() error {
 			return v.damage(line, "%s %q saw %q, which nobody wrote to %s", op.Kind, op.ID, op.WriteID, op.Resource)
 		case w.Outcome != OK && w.Outcome != Info:
 			return v.damage(line, "%s %q saw %q, a write that ended with %q (line %d)", op.Kind, op.ID, op.WriteID, w.Outcome, w.Line)
-		case w.Call >= op.Return:
+		case w.Call > op.Return: // equal stamps count as concurrent
 			return v.damage(line, "%s %q saw %q before it was called (line %d)", op.Kind, op.ID, op.WriteID, w.Line)
 		}
 	}

@@ -55,7 +55,7 @@ func NewEtcd(endpoints []string, prefix string, ttl time.Duration, jitter *Jitte
 }
 
 // Wait returns once the key is gone and nobody was faster within TTL/40.
-func (l *Etcd) Wait(ctx context.Context, key string) error {
+func (l *Etcd) Wait(ctx context.Context, key string, _ bool) error {
 	return l.keys.awaitAbsent(ctx, key, func() time.Duration { return l.jitter.UpTo(l.ttl / 40) })
 }
 

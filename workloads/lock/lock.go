@@ -39,8 +39,9 @@ type Lease struct {
 
 // Locker takes and gives back one kind of lock.
 type Locker interface {
-	// Wait returns when an attempt is worth making; it decides nothing.
-	Wait(ctx context.Context, key string) error
+	// Wait returns when an attempt is worth making; it decides nothing. again
+	// says that an attempt has failed already.
+	Wait(ctx context.Context, key string, again bool) error
 	// Acquire makes one attempt. It calls sent immediately before the request
 	// that may take the lock, with the moment in which its lease began. The error
 	// is ErrHeld, an Unknown, or one after which nothing was taken for certain.
@@ -49,6 +50,13 @@ type Locker interface {
 	Release(ctx context.Context, lease Lease) error
 	// Close ends the connections.
 	Close() error
+}
+
+// Checker is a Locker that can ask the server whether a lock is still ours.
+type Checker interface {
+	// Check returns nil, ErrLost, an Unknown, or a certain failure. Its answer is
+	// about the past as soon as it is read.
+	Check(ctx context.Context, lease Lease) error
 }
 
 // newValue is a fresh random value. It is drawn anew for every attempt, so it

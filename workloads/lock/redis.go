@@ -61,8 +61,12 @@ func NewRedisSetNX(s Server, ttl, patience time.Duration, clients int, jitter *J
 	return &RedisSetNX{client: dial(s, clients, patience), ttl: ttl, jitter: jitter}
 }
 
-// Wait is one poll interval, TTL/20 ± 50 %: Redis gives no queue.
-func (l *RedisSetNX) Wait(ctx context.Context, _ string) error {
+// Wait is one poll interval, TTL/20 ± 50 %, after a failed attempt: Redis gives
+// no queue.
+func (l *RedisSetNX) Wait(ctx context.Context, _ string, again bool) error {
+	if !again {
+		return ctx.Err()
+	}
 	return Pause(ctx, l.jitter.Around(l.ttl/20))
 }
 
@@ -101,6 +105,21 @@ func (l *RedisSetNX) Release(ctx context.Context, lease Lease) error {
 		return Unknown{err}
 	default:
 		return fmt.Errorf("release: %w", err)
+	}
+}
+
+// Check compares the key with our value.
+func (l *RedisSetNX) Check(ctx context.Context, lease Lease) error {
+	value, err := l.client.Get(ctx, lease.Key).Result()
+	switch {
+	case err == nil && value == lease.Value:
+		return nil
+	case outcome.Redis(err) == history.OK:
+		return ErrLost
+	case outcome.Redis(err) == history.Info:
+		return Unknown{err}
+	default:
+		return fmt.Errorf("check: %w", err)
 	}
 }
 

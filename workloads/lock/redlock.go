@@ -38,12 +38,15 @@ func NewRedlock(servers []Server, ttl, patience time.Duration, clients int, jitt
 // lease: 1 % of it and 2 ms for the precision of Redis' expiry.
 func (l *Redlock) Drift() time.Duration { return l.ttl/100 + 2*time.Millisecond }
 
-// Wait sleeps a random while, then asks one node until the key is gone there.
-// One node proves nothing, but asking five each time would only add load.
-func (l *Redlock) Wait(ctx context.Context, key string) error {
-	for {
-		if err := Pause(ctx, l.jitter.Around(l.ttl/20)); err != nil {
-			return err
+// Wait asks one node, every TTL/20 ± 50 %, until the key is gone there. One node
+// proves nothing, but asking five each time would only add load. After a failed
+// attempt it sleeps first: the random delay that lets one of several win.
+func (l *Redlock) Wait(ctx context.Context, key string, again bool) error {
+	for ; ; again = true {
+		if again {
+			if err := Pause(ctx, l.jitter.Around(l.ttl/20)); err != nil {
+				return err
+			}
 		}
 		node := l.nodes[rand.IntN(len(l.nodes))]
 		asked, cancel := context.WithTimeout(ctx, l.perNode)

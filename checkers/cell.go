@@ -1,0 +1,104 @@
+package checkers
+
+import (
+	"time"
+
+	"github.com/torture-harness/torture/harness/history"
+)
+
+// cell is the evidence of one cell, tied together, as every checker sees it.
+type cell struct {
+	h         *history.History
+	resources []*evidence
+	journal   *journal // nil if there is none
+	pauses    []history.Pause
+	fault     string
+	locked    bool // there is a lock
+	// lossAllowed: the fault or the guard may lose acknowledged writes, since
+	// the contract does not promise durability.
+	lossAllowed bool
+	// registerViolated: the data cannot be trusted, so the models that build on
+	// it say nothing.
+	registerViolated bool
+	budget           *budget
+	ordered          map[*evidence][]*cluster
+	answers          map[*evidence]map[Property][2]answer // by the journal, by clients
+}
+
+// Faults whose name matters to a verdict.
+const (
+	none       = "none"        // nothing is done
+	killWorker = "kill-worker" // workers end, none is stopped
+)
+
+// calm: no client is ever stopped and let go on, so writes are late only by
+// accident, and what is at risk is each handover.
+func (c *cell) calm() bool { return c.fault == none || c.fault == killWorker }
+
+func newCell(h *history.History, entries []history.JournalEntry, cfg Config) *cell {
+	c := &cell{
+		h: h, resources: gather(h), pauses: h.Pauses(),
+		fault:       h.Header.Fault,
+		locked:      h.Header.Locker != "" && h.Header.Locker != "none",
+		lossAllowed: cfg.Contract.of(Durability) != Promised,
+		ordered:     map[*evidence][]*cluster{},
+		answers:     map[*evidence]map[Property][2]answer{},
+	}
+	for _, e := range c.resources {
+		c.answers[e] = map[Property][2]answer{}
+	}
+	if entries != nil {
+		c.journal = readJournal(entries, c.resources, c.lossAllowed)
+	}
+	c.budget = &budget{left: cfg.Budget, shares: len(models) * len(c.resources)}
+	return c
+}
+
+func (c *cell) clusters(e *evidence) []*cluster {
+	if c.ordered[e] == nil {
+		c.ordered[e] = clusters(e)
+	}
+	return c.ordered[e]
+}
+
+// budget is the time that Porcupine may still take in this cell. Each search
+// gets an equal share of what is left, so that one hopeless search does not
+// take it from all others.
+type budget struct {
+	left   time.Duration
+	shares int
+}
+
+func (b *budget) spend(search func(share time.Duration) answer) answer {
+	start := time.Now()
+	a := search(b.left / time.Duration(max(b.shares, 1)))
+	b.left -= time.Since(start)
+	b.shares--
+	return a
+}
+
+// outcome is what a checker found out about its property.
+type outcome struct {
+	verdict   Verdict
+	reason    string // why it is not decided
+	exposures []exposure
+	culprits  []culprit
+	decidedBy string
+	hidden    int      // resources violated in the journal, unseen by clients
+	errors    []string // contradictions that only a broken harness can produce
+}
+
+// Checker judges one property of a cell.
+type Checker interface {
+	Property() Property
+	Check(c *cell) outcome
+}
+
+// all checkers, in the order in which they work: register first.
+func allCheckers() []Checker {
+	var out []Checker
+	for _, m := range models {
+		out = append(out, m)
+	}
+	return append(out, leaseExclusion{exclusive}, tokenOrder{}, durability{}, progress{})
+}

@@ -1,0 +1,97 @@
+package checkers
+
+import "github.com/torture-harness/torture/harness/history"
+
+// cluster is a write with the reads that saw it. In any legal order of a
+// register they stand together, so clusters can be ordered instead of
+// operations (Gibbons and Korach, "Testing shared memories", 1997).
+type cluster struct {
+	w                   *write // nil for the initial document
+	maxCall             int64  // the latest call in the cluster
+	minRet              int64  // the earliest return
+	grantCall, grantRet int64
+	basis               int // index of the cluster it was computed from
+}
+
+// before: x must stand before y, because something in x had returned when
+// something in y was called.
+func (x *cluster) before(y *cluster) bool { return x.minRet < y.maxCall }
+
+// older: x must not stand after y where fencing holds.
+func (x *cluster) older(y *cluster) bool { return x.grantRet < y.grantCall }
+
+// clusters are the effective writes of a resource by their calls; the first is
+// the initial document.
+func clusters(e *evidence) []*cluster {
+	out := []*cluster{{maxCall: past, minRet: past, grantCall: past, grantRet: future}}
+	index := map[string]int{history.InitialWrite: 0}
+	for _, w := range e.writes {
+		if !w.effective {
+			continue
+		}
+		index[w.op.WriteID] = len(out)
+		out = append(out, &cluster{w: w, maxCall: w.op.Call, minRet: w.ret, grantCall: w.grant.call, grantRet: w.grant.ret})
+	}
+	for _, r := range e.reads {
+		c := out[index[r.WriteID]]
+		c.maxCall, c.minRet = max(c.maxCall, r.Call), min(c.minRet, r.Return)
+	}
+	for _, c := range out[1:] {
+		c.basis = index[c.w.op.Basis]
+	}
+	return out
+}
+
+// acyclic: the clusters can be put in an order that keeps every edge.
+func acyclic(cs []*cluster, edge func(x, y *cluster) bool) bool {
+	incoming := make([]int, len(cs))
+	for i, x := range cs {
+		for j, y := range cs {
+			if i != j && edge(x, y) {
+				incoming[j]++
+			}
+		}
+	}
+	var free []int
+	for i, n := range incoming {
+		if n == 0 {
+			free = append(free, i)
+		}
+	}
+	placed := 0
+	for ; len(free) > 0; placed++ {
+		i := free[len(free)-1]
+		free = free[:len(free)-1]
+		for j, y := range cs {
+			if i == j || !edge(cs[i], y) {
+				continue
+			}
+			if incoming[j]--; incoming[j] == 0 {
+				free = append(free, j)
+			}
+		}
+	}
+	return placed == len(cs)
+}
+
+// inOrder: the clusters can stand in exactly this order; if not, bad is the
+// first that must stand before an earlier one, late.
+func inOrder(cs []*cluster) (bad, late *cluster) {
+	var latest *cluster
+	for _, c := range cs {
+		if latest != nil && c.before(latest) {
+			return c, latest
+		}
+		if latest == nil || c.maxCall > latest.maxCall {
+			latest = c
+		}
+	}
+	return nil, nil
+}
+
+func answerOf(ok bool) answer {
+	if ok {
+		return legal
+	}
+	return illegal
+}

@@ -1,0 +1,100 @@
+package checkers
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/torture-harness/torture/harness/history"
+)
+
+// wish is a stretch of time in which a client wanted the lock.
+type wish struct {
+	client   string
+	from, to int64
+	grant    string // the one it ended with, "" if it was in vain
+}
+
+// wishes are those of all clients for one resource, by their beginnings. A wish
+// begins when the client says so, or else with its first attempt; it ends with
+// a grant, when the client gives up or is killed, or with its last attempt.
+func wishes(h *history.History, e *evidence) []wish {
+	type moment struct {
+		at     int64
+		client string
+		change func(w *wish) (over bool)
+	}
+	var moments []moment
+	keep := func(*wish) bool { return false }
+	for _, a := range e.attempts {
+		moments = append(moments,
+			moment{a.Call, a.Client, keep},
+			moment{a.Completed, a.Client, func(w *wish) bool {
+				if w.to = max(w.to, a.Completed); a.Outcome != history.OK {
+					return false
+				}
+				w.grant = a.ID
+				return true
+			}})
+	}
+	end := int64(0)
+	if n := len(h.Operations); n > 0 {
+		end = h.Operations[n-1].Call
+	}
+	killed := map[string]int64{}
+	for _, ev := range h.Events {
+		if ev.Type == history.TypeWorker && ev.Status == "killed" {
+			killed[ev.Worker] = ev.Time
+		}
+	}
+	for _, ev := range h.Events {
+		if ev.Resource != e.name {
+			continue
+		}
+		switch ev.Type {
+		case history.TypeWant:
+			until := end
+			if at, dead := killed[ev.Worker]; dead {
+				until = at
+			}
+			moments = append(moments, moment{ev.Time, ev.Client, func(w *wish) bool { w.to = max(w.to, until); return false }})
+		case history.TypeGiveUp:
+			moments = append(moments, moment{ev.Time, ev.Client, func(w *wish) bool { w.to = ev.Time; return true }})
+		}
+	}
+	slices.SortStableFunc(moments, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+
+	var out []wish
+	open := map[string]*wish{}
+	for _, m := range moments {
+		w := open[m.client]
+		if w == nil {
+			w = &wish{client: m.client, from: m.at, to: m.at}
+			open[m.client] = w
+		}
+		if m.change(w) {
+			if w.grant != "" {
+				w.to = m.at
+			}
+			out = append(out, *w)
+			delete(open, m.client)
+		}
+	}
+	for _, w := range open {
+		out = append(out, *w)
+	}
+	slices.SortFunc(out, func(a, b wish) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.client, b.client)) })
+	return out
+}
+
+// joined are the stretches in which at least one client wanted the lock.
+func joined(all []wish) []wish {
+	var out []wish
+	for _, w := range all {
+		if last := len(out) - 1; last >= 0 && w.from <= out[last].to {
+			out[last].to = max(out[last].to, w.to)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torture-harness/torture/harness"
+	"github.com/torture-harness/torture/harness/report"
+)
+
+func checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check DIR",
+		Short: "Judge a saved run again",
+		Long: `Judges the histories of a run folder, or of one of its cells, again. It needs no
+servers and changes no file. Exit codes as for compare; 2 if a file cannot be read.`,
+		Example: `  torture check results/latest
+  torture check results/latest/cells/setnx.pause-holder`,
+		Args: exactly(1, "one run folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			res, err := harness.Check(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			screen := newScreen(os.Stdout)
+			if err := report.Table(os.Stdout, res, screen.width(), screen.colour); err != nil {
+				return err
+			}
+			for _, e := range res.Errors {
+				fmt.Println("error:", e)
+			}
+			fmt.Printf("\n%s\n", res.Status)
+			if res.ExitCode != 0 {
+				return exit(res.ExitCode)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,323 @@
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/moby/moby/client"
+
+	"github.com/torture-harness/torture/harness/cluster/rootfs"
+)
+
+// Images built here hold a server, the libraries it loads and its data, and
+// nothing else. Redis and PostgreSQL come from Debian's packages, unpacked
+// beside the system, or, where there are none to be had, from this machine's
+// own installation. Their names end with a hash of the recipe.
+const (
+	repository  = "torture-local/"
+	recipeLabel = "torture.recipe"
+)
+
+// recipeOf is how the image of a kind is made.
+type recipe struct {
+	Version  int      // to be raised when rootfs packs differently
+	Packages []string // of rootfs.Release
+	Content  rootfs.Content
+	Program  string // made here, goes to /usr/bin; "" if it is in the packages
+}
+
+const accounts = "root:x:0:0:root:/root:/bin/sh\npostgres:x:999:999::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n"
+const groups = "root:x:0:\npostgres:x:999:\nnogroup:x:65534:\n"
+
+var recipes = map[Kind]recipe{
+	Redis: {
+		Version:  1,
+		Packages: []string{"redis-server"},
+		Content: rootfs.Content{
+			Programs: map[string]string{"/usr/bin/redis-server": "/usr/bin/redis-server"},
+			Files:    map[string]string{"/etc/passwd": accounts, "/etc/group": groups},
+		},
+	},
+	Postgres: {
+		Version:  1,
+		Packages: []string{"postgresql-17", "tzdata", "dash"},
+		Content:  postgresContent("17"),
+	},
+	Etcd: {
+		Version: 1,
+		Content: rootfs.Content{Files: map[string]string{"/etc/passwd": accounts, "/etc/group": groups}},
+		Program: "etcd",
+	},
+}
+
+func postgresContent(version string) rootfs.Content {
+	bin := "/usr/lib/postgresql/" + version + "/bin/"
+	return rootfs.Content{
+		Programs: map[string]string{bin + "postgres": bin + "postgres", bin + "initdb": bin + "initdb", "/bin/sh": "/usr/bin/dash"},
+		Data:     []string{"/usr/lib/postgresql/" + version + "/lib", "/usr/share/postgresql/" + version, "/usr/share/zoneinfo"},
+		Skip:     []string{"bitcode", "pgxs", "llvmjit*", "man", "right", "posix"},
+		Files:    map[string]string{"/etc/passwd": accounts, "/etc/group": groups},
+	}
+}
+
+// BuildImages makes the images for all kinds that have none of the present
+// recipe, and removes those of earlier recipes. log gets a line per step.
+func BuildImages(ctx context.Context, log io.Writer) error {
+	c, err := Engine(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	say := func(format string, args ...any) { fmt.Fprintf(log, format+"\n", args...) }
+	if err := buildImages(ctx, c, []Kind{Redis, Etcd, Postgres}, say); err != nil {
+		return err
+	}
+	for _, kind := range []Kind{Redis, Etcd, Postgres} {
+		if name, ok := builtImage(ctx, c, kind); ok {
+			say("%s", name)
+		}
+	}
+	return nil
+}
+
+// buildImages makes what is missing. Two at once: the second waits for the
+// first and finds its work done. What a dead one left is removed by the next.
+func buildImages(ctx context.Context, c *client.Client, kinds []Kind, say func(string, ...any)) error {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return fmt.Errorf("build images: %w", err)
+	}
+	folder := filepath.Join(cache, "torture", "images")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return fmt.Errorf("build images: %w", err)
+	}
+	lock, err := lockFile(ctx, filepath.Join(folder, "lock"))
+	if err != nil {
+		return fmt.Errorf("build images: %w", err)
+	}
+	defer lock.Close()
+	kinds = slices.DeleteFunc(slices.Clone(kinds), func(kind Kind) bool {
+		_, there := builtImage(ctx, c, kind)
+		return there
+	})
+	if len(kinds) == 0 {
+		return nil
+	}
+	b := imageBuilder{engine: c, work: filepath.Join(folder, "build"), say: say}
+	if err := os.RemoveAll(b.work); err != nil {
+		return fmt.Errorf("build images: %w", err)
+	}
+	defer os.RemoveAll(b.work)
+	if err := b.build(ctx, kinds); err != nil {
+		return fmt.Errorf("build images: %w", err)
+	}
+	return nil
+}
+
+type imageBuilder struct {
+	engine *client.Client
+	work   string
+	say    func(string, ...any)
+}
+
+func (b *imageBuilder) build(ctx context.Context, kinds []Kind) error {
+	var packages []string
+	for _, kind := range kinds {
+		packages = append(packages, recipes[kind].Packages...)
+	}
+	var tree rootfs.Tree
+	if len(packages) > 0 {
+		var err error
+		b.say("building images for %v from the packages of Debian %s", kinds, rootfs.Release)
+		if err := os.MkdirAll(b.work, 0o755); err != nil {
+			return err
+		}
+		if tree, err = rootfs.Fetch(ctx, b.work, packages); err != nil {
+			if ctx.Err() != nil {
+				return err
+			}
+			b.say("not from Debian %s (%v); from what is installed here instead", rootfs.Release, err)
+		}
+	}
+	for _, kind := range kinds {
+		if err := b.buildOne(ctx, kind, tree); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// buildOne makes one image, from tree, or from this machine if there is none.
+func (b *imageBuilder) buildOne(ctx context.Context, kind Kind, tree rootfs.Tree) error {
+	content, name := recipes[kind].Content, recipeName(kind)
+	switch {
+	case recipes[kind].Program != "":
+		binary, err := findEtcd(ctx, b.say)
+		if err != nil {
+			return err
+		}
+		if binary, err = filepath.EvalSymlinks(binary); err != nil {
+			return err
+		}
+		content.Programs = map[string]string{"/usr/bin/" + recipes[kind].Program: binary}
+		tree = "/"
+	case tree == "":
+		var err error
+		if content, name, err = hostContent(kind); err != nil {
+			return err
+		}
+		tree = "/"
+	}
+	if err := b.load(ctx, name, tree, content); err != nil {
+		return err
+	}
+	return removeOther(ctx, b.engine, kind, name)
+}
+
+// load streams the file system into the engine.
+func (b *imageBuilder) load(ctx context.Context, name string, tree rootfs.Tree, content rootfs.Content) error {
+	archive, w := io.Pipe()
+	go func() { w.CloseWithError(rootfs.Pack(w, tree, content)) }()
+	defer archive.Close()
+	_, tag, _ := strings.Cut(name, ":")
+	answer, err := b.engine.ImageImport(ctx, client.ImageImportSource{Source: archive, SourceName: "-"}, name, client.ImageImportOptions{
+		Message: "built by torture",
+		Changes: []string{
+			"LABEL " + recipeLabel + "=" + tag,
+			"ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		},
+	})
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	if _, err := io.Copy(io.Discard, answer); err != nil {
+		return err
+	}
+	_, err = imageID(ctx, b.engine, name)
+	return err
+}
+
+// hostContent is the content of an image made of this machine's own programs.
+func hostContent(kind Kind) (rootfs.Content, string, error) {
+	content := recipes[kind].Content
+	var program string
+	switch kind {
+	case Redis:
+		path, err := findRedis()
+		if err != nil {
+			return content, "", err
+		}
+		program = path
+		content.Programs = map[string]string{"/usr/bin/redis-server": path}
+	case Postgres:
+		postgres, _, err := findPostgres()
+		if err != nil {
+			return content, "", err
+		}
+		program = postgres
+		version := filepath.Base(filepath.Dir(filepath.Dir(postgres)))
+		if !strings.HasPrefix(postgres, "/usr/lib/postgresql/") {
+			return content, "", fmt.Errorf("%s is not laid out as Debian's and cannot be put into an image", postgres)
+		}
+		content = postgresContent(version)
+		content.Programs["/bin/sh"] = "/bin/sh"
+	}
+	name, err := hostName(kind, program)
+	return content, name, err
+}
+
+// builtNames are the names that an image built here may have, best first.
+func builtNames(kind Kind) []string {
+	names := []string{recipeName(kind)}
+	if recipes[kind].Program == "" {
+		if _, name, err := hostContent(kind); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func builtImage(ctx context.Context, c *client.Client, kind Kind) (string, bool) {
+	for _, name := range builtNames(kind) {
+		if _, err := imageID(ctx, c, name); err == nil {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// recipeName is the name of the image made by the present recipe.
+func recipeName(kind Kind) string {
+	text := fmt.Sprintf("%+v %s %s", recipes[kind], rootfs.Release, runtime.GOARCH) // maps are printed in order
+	if kind == Etcd {
+		text += string(etcdMod) + string(etcdSum) + strings.Join(etcdBuild, " ")
+	}
+	return imageName(kind, "", text)
+}
+
+// hostName changes with the program that it was made of.
+func hostName(kind Kind, program string) (string, error) {
+	real, err := filepath.EvalSymlinks(program)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return "", err
+	}
+	return imageName(kind, "host-", fmt.Sprintf("%d %s %d %d", recipes[kind].Version, real, info.Size(), info.ModTime().UnixNano())), nil
+}
+
+func imageName(kind Kind, prefix, recipe string) string {
+	hash := sha256.Sum256([]byte(recipe))
+	return repository + string(kind) + ":" + prefix + hex.EncodeToString(hash[:6])
+}
+
+// removeOther removes images of a kind that were built by other recipes. One
+// that is in use stays until the next time.
+func removeOther(ctx context.Context, c *client.Client, kind Kind, keep string) error {
+	list, err := c.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("reference", repository+string(kind))})
+	if err != nil {
+		return err
+	}
+	for _, image := range list.Items {
+		for _, tag := range image.RepoTags {
+			if tag != keep {
+				_, _ = c.ImageRemove(ctx, tag, client.ImageRemoveOptions{})
+			}
+		}
+	}
+	return nil
+}
+
+// RemoveImages removes all images that were built here.
+func RemoveImages(ctx context.Context, log io.Writer) error {
+	c, err := Engine(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	list, err := c.ImageList(ctx, client.ImageListOptions{Filters: make(client.Filters).Add("label", recipeLabel)})
+	if err != nil {
+		return fmt.Errorf("list the images: %w", err)
+	}
+	var errs []error
+	for _, image := range list.Items {
+		for _, tag := range image.RepoTags {
+			_, err := c.ImageRemove(ctx, tag, client.ImageRemoveOptions{})
+			fmt.Fprintf(log, "removed %s\n", tag)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,16 @@
+package harness
+
+import (
+	"github.com/torture-harness/torture/harness/cluster"
+	"github.com/torture-harness/torture/workloads"
+	"github.com/torture-harness/torture/workloads/lock"
+)
+
+// placesOf tells the workers where the servers are.
+func placesOf(c *cluster.Cluster) workloads.Places {
+	p := workloads.Places{Etcd: c.EtcdEndpoints(), Postgres: c.PostgresDSN()}
+	for _, s := range c.Redis {
+		p.Redis = append(p.Redis, lock.Server{Addr: s.Addr, Password: s.Password})
+	}
+	return p
+}

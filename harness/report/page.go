@@ -1,0 +1,221 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/torture-harness/torture/checkers"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed page.css
+var pageStyle string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"count":   count,
+	"clip":    clip,
+	"ms":      milliseconds,
+	"plural":  plural,
+	"explain": func(fault string) string { return faults[fault] },
+	"listed":  listed,
+	"keyed":   func(p *picture, id string, i int) keyed { return keyed{p, fmt.Sprintf("%s-%d", id, i)} },
+}).Parse(pageText))
+
+// page is what the template is given.
+type page struct {
+	*run
+	Answer  answer
+	Style   template.CSS
+	Rows    []pageRow
+	Columns []string
+	Tales   []*pageCell // the cells that have a story
+	Quiet   []*pageCell // those that have none
+	Missing []string    // cells whose evidence could not be read
+	Servers []pair
+	Digests []pair
+	Replay  string
+	Check   string
+}
+
+type pageRow struct {
+	Strategy string
+	About    string
+	Boxes    []*pageCell // one per column; nil if it was not run
+}
+
+// pageCell is one cell of the matrix with everything that belongs to it.
+type pageCell struct {
+	*cell
+	marks
+	ID         string
+	Stories    []story
+	Findings   []pageFinding
+	Porcupines []pair // name and path of Porcupine's own pictures
+}
+
+type pageFinding struct {
+	checkers.Finding
+	Property checkers.Property
+	Tone     tone
+}
+
+type pair struct{ Name, Value string }
+
+// keyed is a picture with a name for its parts that is unique on the page.
+type keyed struct {
+	Picture *picture
+	Key     string
+}
+
+// listed is "a, b and c" with each name apart, to be marked up.
+func listed(names []string) []pair {
+	var out []pair
+	for i, name := range names {
+		before := ", "
+		switch i {
+		case 0:
+			before = ""
+		case len(names) - 1:
+			before = " and "
+		}
+		out = append(out, pair{before, name})
+	}
+	return out
+}
+
+// render writes the page. porcupines are, by cell folder, the pictures that
+// Porcupine made, as paths relative to the page.
+func render(w io.Writer, r *run, porcupines map[string][]pair) error {
+	p := page{
+		run:     r,
+		Answer:  answerOf(r),
+		Style:   template.CSS(pageStyle),
+		Columns: r.faults(),
+		Servers: sorted(r.Versions),
+		Digests: sorted(r.Images),
+		Replay:  r.Command,
+		Check:   "torture check " + r.Dir,
+	}
+	for _, name := range r.strategies() {
+		row := pageRow{Strategy: name}
+		for _, fault := range p.Columns {
+			c := r.cell(name, fault)
+			if c == nil {
+				row.Boxes = append(row.Boxes, nil)
+				continue
+			}
+			box := &pageCell{cell: c, marks: marksOf(c.Cell), ID: anchor(name, fault), Porcupines: porcupines[c.Dir]}
+			if c.Problem == "" {
+				box.Stories = tell(c)
+			} else {
+				p.Missing = append(p.Missing, fmt.Sprintf("%s under %s: %s", name, fault, c.Problem))
+			}
+			box.Findings = findings(c)
+			row.About = describe(c.History.Header)
+			row.Boxes = append(row.Boxes, box)
+			if len(box.Stories) > 0 {
+				p.Tales = append(p.Tales, box)
+			} else {
+				p.Quiet = append(p.Quiet, box)
+			}
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	// What did not come out as it should is read first.
+	slices.SortStableFunc(p.Tales, func(a, b *pageCell) int { return urgency(a) - urgency(b) })
+	return pageTemplate.Execute(w, p)
+}
+
+func urgency(c *pageCell) int {
+	return slices.Index([]checkers.Status{checkers.Failed, checkers.Errored, checkers.Inconclusive, checkers.Pass}, c.Status)
+}
+
+// findings lists the properties of a cell in the order in which they are shown.
+func findings(c *cell) []pageFinding {
+	tones := map[checkers.Verdict]tone{checkers.Holds: good, checkers.Violated: bad, checkers.NotApplicable: quiet}
+	var out []pageFinding
+	for _, p := range checkers.Properties {
+		f, ok := c.Properties[p]
+		if !ok {
+			continue
+		}
+		t := tones[f.Verdict]
+		if t == "" {
+			t = unsure
+		}
+		if f.Verdict == checkers.Violated && f.Contract != checkers.Promised && p == checkers.RMWAtomic {
+			t = warn
+		}
+		out = append(out, pageFinding{f, p, t})
+	}
+	return out
+}
+
+// anchor is an id made of letters, digits and dashes only.
+func anchor(parts ...string) string {
+	return "cell-" + strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.Join(parts, "-"))
+}
+
+func sorted(m map[string]string) []pair {
+	var out []pair
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, pair{k, m[k]})
+	}
+	return out
+}
+
+// Sign is the finding's tone without colour.
+func (f pageFinding) Sign() string { return sign[f.Tone] }
+
+// Landed is how many of the pauses hit what they had been aimed at.
+func (c *pageCell) Landed() string {
+	if c.Pauses == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%s of %s", count(c.PausesLanded), count(c.Pauses))
+}
+
+// First is when the first anomaly happened.
+func (c *pageCell) First() string {
+	if c.FirstAnomaly == nil {
+		return "–"
+	}
+	return milliseconds(*c.FirstAnomaly)
+}
+
+// Colour is the class of a beat's actor, so that a worker has one colour in
+// words and picture.
+func (s story) Colour(b beat) string {
+	if s.Picture == nil {
+		return ""
+	}
+	for _, l := range s.Picture.lanes {
+		if l.Worker == b.Actor() {
+			return l.Class
+		}
+	}
+	return ""
+}
+
+// Length is how long the picture's window is.
+func (p *picture) Length() string { return seconds(p.to - p.from) }
+
+// Etcd says whether the leases of the story end by etcd's clock.
+func (c *pageCell) Etcd() bool { return c.History.Header.LeaseBy == "etcd" }
+
+// Locked says whether there is a lock at all.
+func (c *pageCell) Locked() bool {
+	return c.History.Header.Locker != "none" && c.History.Header.Locker != ""
+}

@@ -1,0 +1,68 @@
+// Package report makes the pages that people and CI jobs read, from a saved
+// run folder alone. It shows verdicts and never makes one: whatever fails
+// here, result.json stands.
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Write renders the run folder dir: report.html, summary.md, junit.xml, and
+// for each anomaly that was listed Porcupine's own picture,
+// cells/*/porcupine/<resource>.html. What it can render it does, and then
+// returns everything that went wrong, joined. The page is the last to be
+// written, for it links to the others.
+func Write(dir string) error {
+	r, err := load(dir)
+	if err != nil {
+		return err
+	}
+	porcupines, errs := writePorcupines(dir, r)
+	for _, file := range []struct {
+		name   string
+		render func(io.Writer) error
+	}{
+		{"summary.md", func(w io.Writer) error { return summary(w, r) }},
+		{"junit.xml", func(w io.Writer) error { return junit(w, r) }},
+		{"report.html", func(w io.Writer) error { return render(w, r, porcupines) }},
+	} {
+		if err := writeFile(filepath.Join(dir, file.name), file.render); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, c := range r.Cells {
+		if c.Problem != "" {
+			errs = append(errs, fmt.Errorf("report: %s under %s has no evidence to show: %s", c.Strategy, c.Fault, c.Problem))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// writeFile makes a file whole or not at all.
+func writeFile(path string, render func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+			err = fmt.Errorf("report: write %s: %w", path, err)
+		}
+	}()
+	if err := render(f); err != nil {
+		f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Chmod(f.Name(), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}

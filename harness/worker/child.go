@@ -1,0 +1,194 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/torture-harness/torture/harness/history"
+	"github.com/torture-harness/torture/workloads"
+	"github.com/torture-harness/torture/workloads/lock"
+)
+
+// child is the worker process as seen from inside.
+type child struct {
+	setup    Setup
+	strategy workloads.Strategy
+	recorder *history.Recorder
+	points   *workloads.Breakpoints
+	ids      atomic.Int64
+
+	mu  sync.Mutex
+	out *json.Encoder
+	bad error // the first failure to record or report: the history has a hole
+}
+
+// Main runs a worker process: it reads a Setup and then Commands from in, and
+// writes Reports to out. It returns when told to finish or when in ends.
+func Main(in io.Reader, out io.Writer) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), 1<<20)
+	c := &child{out: json.NewEncoder(out)}
+	if !lines.Scan() {
+		return errors.New("worker: no setup on standard input; `torture worker` is started by torture itself")
+	}
+	if err := json.Unmarshal(lines.Bytes(), &c.setup); err != nil {
+		return fmt.Errorf("worker: line 1 of standard input is no setup: %w; `torture worker` is started by torture itself", err)
+	}
+	if err := c.run(lines); err != nil {
+		c.say(Report{Say: sayError, Error: err.Error()})
+		return fmt.Errorf("worker %s: %w", c.setup.Worker, err)
+	}
+	return c.bad
+}
+
+func (c *child) run(lines *bufio.Scanner) error {
+	found, err := workloads.Lookup([]string{c.setup.Strategy})
+	if err != nil {
+		return err
+	}
+	c.strategy = found[0]
+	if c.recorder, err = history.NewRecorder(c.setup.History); err != nil {
+		return err
+	}
+	defer c.recorder.Close()
+	c.points = workloads.NewBreakpoints(c.arrived)
+	locker, err := c.locker()
+	if err != nil {
+		return err
+	}
+	if locker != nil {
+		defer locker.Close()
+	}
+	clients, err := c.connect(locker)
+	if err != nil {
+		return err
+	}
+	background, stop := context.WithCancel(context.Background())
+	defer stop()
+	go WatchStalls(background, c.setup.Worker, c.record)
+	c.say(Report{Say: sayReady})
+
+	ctx, finish := context.WithCancel(background)
+	defer finish()
+	var running sync.WaitGroup
+	line := 1
+	for lines.Scan() {
+		line++
+		var cmd Command
+		if err := json.Unmarshal(lines.Bytes(), &cmd); err != nil {
+			return fmt.Errorf("line %d of standard input: %w", line, err)
+		}
+		switch cmd.Do {
+		case doBegin:
+			for _, client := range clients {
+				running.Go(func() { client.Run(ctx) })
+			}
+		case doArm:
+			c.points.Arm(cmd.Point, cmd.Resources)
+		case doDisarm:
+			c.points.Disarm()
+		case doGo:
+			c.points.Go(cmd.Resources)
+		case doFinish:
+			finish()
+			c.points.Abandon()
+			running.Wait()
+			return nil
+		default:
+			return fmt.Errorf("line %d of standard input: unknown command %q", line, cmd.Do)
+		}
+	}
+	return errors.New("the supervisor is gone")
+}
+
+func (c *child) locker() (lock.Locker, error) {
+	if !c.strategy.Locked() {
+		return nil, nil
+	}
+	return c.strategy.Locker.New(c.setup.Places, workloads.LockerOptions{
+		Prefix: c.setup.Cell + "/", TTL: c.setup.TTL, Patience: c.setup.Patience, Clients: len(c.setup.Resources),
+		Jitter: lock.NewJitter(c.setup.Seed, stream(c.setup.Worker)),
+	})
+}
+
+// connect makes the clients and opens their connections, all at once.
+func (c *child) connect(locker lock.Locker) ([]*workloads.Client, error) {
+	var clients []*workloads.Client
+	var opening sync.WaitGroup
+	errs := make([]error, len(c.setup.Resources))
+	for i, resource := range c.setup.Resources {
+		name := c.setup.Worker + "/" + resource
+		client := &workloads.Client{
+			Worker: c.setup.Worker, Resource: resource, Row: int64(i), Key: c.setup.Cell + "/" + resource,
+			Strategy: c.strategy, Locker: locker,
+			Store: &workloads.Store{DSN: c.setup.Places.Postgres, Name: c.setup.Cell + "/" + name},
+			Pace:  c.setup.Pace, Patience: c.setup.Patience,
+			Rand:  rand.New(rand.NewPCG(c.setup.Seed, stream(name))),
+			Hooks: workloads.Hooks{NewID: c.newID, Record: c.record, Progress: c.progress, Points: c.points},
+		}
+		clients = append(clients, client)
+		opening.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), c.setup.Patience)
+			defer cancel()
+			_, errs[i] = client.Store.Conn(ctx)
+		})
+	}
+	opening.Wait()
+	return clients, errors.Join(errs...)
+}
+
+// stream turns a name into a random stream of its own.
+func stream(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, name)
+	return h.Sum64()
+}
+
+func (c *child) newID() string {
+	return c.setup.Worker + "-" + strconv.FormatInt(c.ids.Add(1), 10)
+}
+
+func (c *child) record(e history.Event) {
+	if err := c.recorder.Write(e); err != nil {
+		c.fail(err)
+	}
+}
+
+func (c *child) arrived(point, client, resource string) {
+	now := history.Now()
+	c.record(history.Event{Type: history.TypeArrive, Time: now, Worker: c.setup.Worker, Client: client, Resource: resource, Point: point})
+	c.say(Report{Say: sayArrived, Point: point, Resource: resource, Time: now})
+}
+
+func (c *child) progress(p workloads.Progress) { c.say(Report{Say: sayProgress, Progress: &p}) }
+
+func (c *child) say(r Report) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.out.Encode(r); err != nil && c.bad == nil {
+		c.bad = fmt.Errorf("report: %w", err)
+	}
+}
+
+// fail remembers the first error and tells the supervisor: a history with a
+// hole must never be judged.
+func (c *child) fail(err error) {
+	c.mu.Lock()
+	first := c.bad == nil
+	if first {
+		c.bad = err
+	}
+	c.mu.Unlock()
+	if first {
+		c.say(Report{Say: sayError, Error: err.Error()})
+	}
+}
