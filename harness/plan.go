@@ -5,6 +5,7 @@ package harness
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func (p *Plan) Defaults() {
 	set(&p.Duration, 3*time.Second)
 	// Long enough that a blind pause often hits a critical section, short enough
 	// that many updates fit into a lease.
-	set(&p.Think, p.TTL/25)
+	set(&p.Think, p.TTL/15)
 	set(&p.Idle, p.TTL/10)
 	set(&p.Workers, 3)
 	set(&p.Resources, 16)
@@ -85,6 +86,9 @@ func set[T comparable](field *T, value T) {
 	}
 }
 
+// Providers lists what servers can run in.
+var Providers = []string{"auto", "container", "process"}
+
 // Usage is an error in what was asked for: exit code 2.
 type Usage struct{ Err error }
 
@@ -101,11 +105,13 @@ func (p *Plan) Validate() error {
 	if err != nil {
 		errs = append(errs, err)
 	}
+	fractional := false
 	for _, s := range found {
 		if err := s.Validate(); err != nil {
 			errs = append(errs, err)
 		}
-		if s.Locker.Needs.Etcd && p.TTL%time.Second != 0 {
+		if s.Locker.Needs.Etcd && p.TTL%time.Second != 0 && !fractional {
+			fractional = true
 			bad("--ttl %s: leases of etcd (strategy %s) are in whole seconds; take %s", p.TTL, s.Name, p.TTL.Truncate(time.Second)+time.Second)
 		}
 	}
@@ -119,6 +125,9 @@ func (p *Plan) Validate() error {
 	}
 	if err := unique("fault", p.Faults); err != nil {
 		errs = append(errs, err)
+	}
+	if !slices.Contains(Providers, p.Provider) {
+		bad("--provider %q: take one of %s", p.Provider, strings.Join(Providers, ", "))
 	}
 	if p.TTL < 500*time.Millisecond || p.TTL > time.Hour {
 		bad("--ttl %s: take a lease between 500ms and 1h", p.TTL)

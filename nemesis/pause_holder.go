@@ -25,9 +25,9 @@ func (PauseHolder) About() string {
 }
 
 const (
-	gatherFor = 0.2 // of the lease: how long the first to arrive waits for others
-	holdFor   = 0.5 // of the lease: how long a new holder waits for the old one's write
-	pauseMost = 3.0 // leases
+	gatherFor = 0.25 // of the lease: how long the first to arrive waits for others
+	holdFor   = 0.5  // of the lease: how long a new holder waits for the old one's write
+	pauseMost = 3.0  // leases
 )
 
 // Run pauses until there is enough.

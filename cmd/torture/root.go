@@ -47,11 +47,16 @@ func run(args []string) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	fmt.Fprintln(os.Stderr, "torture:", strings.TrimSpace(err.Error()))
+	fmt.Fprintln(os.Stderr, "torture:", line(err))
 	if errors.As(err, &harness.Usage{}) || isUsage(err) {
 		return exitUsage
 	}
 	return exitError
+}
+
+// line puts an error, which may be several joined, into one line.
+func line(err error) string {
+	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")
 }
 
 // usage is an error in the command line.

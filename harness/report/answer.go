@@ -23,7 +23,7 @@ type answer struct {
 func answerOf(r *run) answer {
 	var a answer
 	locked, twice := 0, []string(nil)
-	missed := 0
+	missed := map[checkers.Status]int{}
 	for _, name := range r.strategies() {
 		stale, held := false, false
 		for _, c := range r.Cells {
@@ -43,7 +43,7 @@ func answerOf(r *run) answer {
 				}
 			}
 			if c.Status != checkers.Pass {
-				missed++
+				missed[c.Status]++
 			}
 		}
 		switch {
@@ -64,14 +64,22 @@ func answerOf(r *run) answer {
 		a.Lock = "No lock was ever granted to two holders at once."
 	}
 	a.Tone, a.Status = good, "everything came out as promised or predicted"
-	if r.Status != checkers.Pass || missed > 0 {
-		a.Tone = unsure
+	if r.Status != checkers.Pass || len(missed) > 0 {
+		a.Tone, a.Status = unsure, "see what went wrong below"
 		if r.Status == checkers.Failed {
 			a.Tone = bad
 		}
-		a.Status = fmt.Sprintf("%s: %d of %s did not come out as promised or predicted", r.Status, missed, plural(len(r.Cells), "cell"))
-		if missed == 0 {
-			a.Status = string(r.Status)
+		var words []string
+		for _, s := range []struct {
+			status checkers.Status
+			words  string
+		}{{checkers.Failed, "%d broke a promise"}, {checkers.Errored, "%d ended in an error"}, {checkers.Inconclusive, "%d inconclusive"}} {
+			if n := missed[s.status]; n > 0 {
+				words = append(words, fmt.Sprintf(s.words, n))
+			}
+		}
+		if len(words) > 0 {
+			a.Status = fmt.Sprintf("of %s %s", plural(len(r.Cells), "cell"), list(words))
 		}
 	}
 	return a

@@ -141,7 +141,8 @@ func TestPageInABrowser(t *testing.T) {
 				for _, w := range wide {
 					t.Errorf("wider than the window: %s", w)
 				}
-				screenshots(t, ctx, fmt.Sprintf("%s-%d", scheme, width))
+				keep(t, ctx, fmt.Sprintf("%s-%d", scheme, width), "header", "main", "#matrix", "#again",
+					"#cell-setnx-pause-holder", "#cell-etcd-fenced-pause-holder", "#cell-etcd-claim-pause-holder", "#cell-version-cas-pause-holder")
 			})
 		}
 	}
@@ -150,23 +151,17 @@ func TestPageInABrowser(t *testing.T) {
 	}
 }
 
-// screenshots keeps pictures of the page for a person to look at, in the
+// keep saves pictures of parts of the page for a person to look at, in the
 // folder that TORTURE_SCREENSHOTS names.
-func screenshots(t *testing.T, ctx context.Context, name string) {
+func keep(t *testing.T, ctx context.Context, name string, selectors ...string) {
+	t.Helper()
 	dir := os.Getenv("TORTURE_SCREENSHOTS")
 	if dir == "" {
 		return
 	}
-	save := func(part string, png []byte) {
-		must(t, os.WriteFile(filepath.Join(dir, name+"-"+part+".png"), png, 0o644))
-	}
-	save("top", see(t, ctx, chromedp.CaptureScreenshot()))
-	for _, part := range []string{"matrix-title", "cell-setnx-pause-holder", "cell-etcd-fenced-pause-holder", "cell-etcd-claim-pause-holder", "cell-version-cas-pause-holder", "again-title"} {
-		selector := "#" + part
-		if strings.HasSuffix(part, "-title") {
-			selector = fmt.Sprintf(`section[aria-labelledby="%s"]`, part)
-		}
-		save(part, see(t, ctx, chromedp.Screenshot(chromedp.CSS(selector))))
+	for _, selector := range selectors {
+		png := see(t, ctx, chromedp.Screenshot(chromedp.CSS(selector)))
+		must(t, os.WriteFile(filepath.Join(dir, name+"-"+strings.TrimLeft(selector, "#")+".png"), png, 0o644))
 	}
 }
 

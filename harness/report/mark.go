@@ -83,22 +83,21 @@ func dataMark(c result.Cell) mark {
 	case checkers.Violated:
 		m := mark{Tone: bad, Text: "stale write ×" + count(f.Count)}
 		if f.Pauses > 0 {
-			m.Text += " in " + plural(f.Pauses, "pause")
-			m.Rate = byPause(f)
+			m.Rate = "in " + byPause(f)
 		} else {
 			m.Rate = "in " + plural(f.Exposures, "exposure")
 		}
 		return m
 	case checkers.Holds:
-		return mark{good, "no stale write", zeroOf(f.Exposures, exposure(c.Fault))}
+		return mark{good, "no stale write", zeroOf(f.Exposures, exposure(c))}
 	}
 	return openMark(f)
 }
 
-// exposure is the word for what was risked: under the fault none every
-// handover counts.
-func exposure(fault string) string {
-	if fault == "none" {
+// exposure is the word for what was risked: where nothing is disturbed every
+// handover of the lock counts.
+func exposure(c result.Cell) string {
+	if c.Fault == "none" && c.Properties[checkers.LeaseExclusion].Verdict != checkers.NotApplicable {
 		return "handover"
 	}
 	return "exposure"

@@ -20,6 +20,7 @@ var pageStyle string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count":   count,
+	"date":    date,
 	"clip":    clip,
 	"ms":      milliseconds,
 	"plural":  plural,
@@ -178,6 +179,16 @@ func sorted(m map[string]string) []pair {
 
 // Sign is the finding's tone without colour.
 func (f pageFinding) Sign() string { return sign[f.Tone] }
+
+// ByPause is in how many of the pauses in which a property was at risk it was
+// violated, with the 95 % interval of that rate.
+func (f pageFinding) ByPause() string {
+	if f.Pauses == 0 {
+		return ""
+	}
+	low, high := checkers.Interval(f.PausesHit, f.Pauses)
+	return fmt.Sprintf("%s of %s (%.0f–%s)", count(f.PausesHit), count(f.Pauses), low*100, percent(high))
+}
 
 // Landed is how many of the pauses hit what they had been aimed at.
 func (c *pageCell) Landed() string {

@@ -178,7 +178,7 @@ func (p *picture) notes(s *scene, l *lane, turns []*turn, culprit *history.Opera
 		if t.Worker != l.Worker {
 			continue
 		}
-		for _, op := range t.Ops {
+		for _, op := range t.told() {
 			switch {
 			case op.Kind == history.Acquire && op.Outcome == history.OK:
 				text := "got the lock"
@@ -313,7 +313,7 @@ func (p *picture) turn(s *scene, l *lane, t *turn, told bool) {
 	}
 	p.Bars = append(p.Bars, bar{p.x(t.Begin), l.Bar, max(p.x(t.End)-p.x(t.Begin), 2), barHeight, "hold " + class,
 		fmt.Sprintf("%s %s: %s to %s", l.Worker, what, p.at(t.Begin), p.at(t.End))})
-	for _, op := range t.Ops {
+	for _, op := range t.told() {
 		reads := op.Kind == history.Read || op.Kind == history.Claim
 		if reads && op.Outcome == history.OK && p.inside(op.Return) {
 			p.Marks = append(p.Marks, glyph{p.x(op.Return), l.Bar + barHeight/2, "read", class,

@@ -119,7 +119,7 @@ func (p *picture) join(s *scene, y px, culprit, overwritten, guard *history.Oper
 	}
 	from, to := p.x(s.when(culprit)), p.x(s.when(target))
 	middle := (from + to) / 2
-	half := textWidth(text) / 2
+	half := textWidth(text) * 0.6 // bold
 	p.Arc = &arc{
 		Path:  fmt.Sprintf("M%s %s C%s %s %s %s %s %s", from, y+2, from, y+arcHeight*0.6, to, y+arcHeight*0.6, to, y+4),
 		Class: class,
@@ -131,7 +131,7 @@ func (p *picture) refusal(s *scene, culprit, guard *history.Operation) string {
 	mine, theirs := tokenOf(s, culprit), tokenOf(s, guard)
 	switch {
 	case s.Header.Guard == "version":
-		return fmt.Sprintf("refused: the row is %s, not the %s that %s had read", s.name(guard.WriteID), s.name(culprit.Basis), culprit.Worker)
+		return fmt.Sprintf("refused: the row had moved on from the %s that %s had read", s.name(culprit.Basis), culprit.Worker)
 	case guard.Kind == history.Claim:
 		return fmt.Sprintf("refused: %d, for a claim had raised the fence to %d", mine, theirs)
 	case mine > 0 && theirs > 0:

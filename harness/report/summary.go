@@ -33,19 +33,21 @@ func summary(w io.Writer, r *run) error {
 		b.WriteString("\n")
 	}
 
-	b.WriteString("\n")
+	sep := "\n"
 	for _, c := range r.Cells {
 		if c.Status != checkers.Pass {
-			fmt.Fprintf(&b, "- **%s under %s: %s** %s\n", markdown(c.Strategy), markdown(c.Fault), markdown(string(c.Status)), markdown(strings.Join(c.Reasons, "; ")))
+			fmt.Fprintf(&b, sep+"- **%s under %s: %s** %s\n", markdown(c.Strategy), markdown(c.Fault), markdown(string(c.Status)), markdown(strings.Join(c.Reasons, "; ")))
+			sep = ""
 		}
 	}
 	for _, e := range r.Errors {
-		fmt.Fprintf(&b, "- %s\n", markdown(e))
+		fmt.Fprintf(&b, sep+"- %s\n", markdown(e))
+		sep = ""
 	}
 	if c, s := r.first(); c != nil {
 		fmt.Fprintf(&b, "\n**%s under %s: %s.** %s\n", markdown(c.Strategy), markdown(c.Fault), markdown(s.Title), markdown(s.Sentences()))
 	}
-	fmt.Fprintf(&b, "\nSeed %d. Again: `%s`\n", r.Seed, strings.ReplaceAll(r.Command, "`", "'"))
+	fmt.Fprintf(&b, "\nSeed %d. Again: <code>%s</code>\n", r.Seed, markdown(r.Command))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -67,7 +67,7 @@ func Table(w io.Writer, r result.Result, width int, colour bool) error {
 		b.WriteString("\n")
 	}
 	legend := "3 in 52: 3 times in 52 exposures. lock: granted to two at once. stale: an old holder overwrote newer data. lost: an update that was lost in another way."
-	b.WriteString(wrapped(legend, width) + "\n")
+	b.WriteString(wrapped(legend, width) + "\n\n")
 	for _, c := range r.Cells {
 		if c.Status == checkers.Pass {
 			continue
@@ -76,10 +76,10 @@ func Table(w io.Writer, r result.Result, width int, colour bool) error {
 		if len(c.Reasons) > 0 {
 			line += ": " + strings.Join(c.Reasons, "; ")
 		}
-		b.WriteString("\n" + wrapped(plain(line), width) + "\n")
+		b.WriteString(wrapped(plain(line), width) + "\n")
 	}
 	for _, e := range r.Errors {
-		b.WriteString("\n" + wrapped("error: "+plain(e), width) + "\n")
+		b.WriteString(wrapped("error: "+plain(e), width) + "\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -148,7 +148,7 @@ func wrapped(s string, width int) string {
 	line := ""
 	for word := range strings.SplitSeq(s, " ") {
 		if line != "" && text.StringWidth(line+" "+word) > width {
-			lines, line = append(lines, line), ""
+			lines, line = append(lines, strings.TrimRight(line, " ")), ""
 		}
 		if line != "" {
 			line += " "

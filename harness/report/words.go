@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/torture-harness/torture/harness/history"
 )
@@ -104,4 +105,21 @@ func milliseconds(ms float64) string {
 		return fmt.Sprintf("%.0f ms", ms)
 	}
 	return fmt.Sprintf("%.1f ms", ms)
+}
+
+// date is an RFC 3339 time as a person would write it; anything else stays.
+func date(s string) string {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return s
+	}
+	return t.Format("2 January 2006, 15:04 MST")
+}
+
+// capital begins a text with a capital letter.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -17,6 +17,22 @@ import (
 // returns everything that went wrong, joined. The page is the last to be
 // written, for it links to the others.
 func Write(dir string) error {
+	return guarded(func() error { return write(dir) })
+}
+
+// guarded turns a panic into an error. Evidence may be damaged in ways that
+// nobody has thought of, and Porcupine's visualizer panics on what it does not
+// expect; a run that has its verdict must not die of that.
+func guarded(work func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = errors.Join(err, fmt.Errorf("report: this is a bug in the report, the result stands: %v", p))
+		}
+	}()
+	return work()
+}
+
+func write(dir string) error {
 	r, err := load(dir)
 	if err != nil {
 		return err

@@ -1,0 +1,44 @@
+# torture: is this lock safe?
+#
+#   make torture   install what is missing, build, compare, print where the report is
+#   make test      the tests, on real servers
+
+ARGS ?=
+GO   ?= go
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: torture test race bench lint build install clean docs
+
+torture: install build
+	./bin/torture compare $(ARGS)
+
+build:
+	$(GO) build -o bin/torture ./cmd/torture
+
+install:
+	@sh scripts/install.sh
+
+test: install build
+	$(GO) vet ./...
+	$(GO) test -timeout 15m ./...
+
+race: install build
+	$(GO) test -race -timeout 30m ./...
+
+bench: build
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lint:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+# Puts the output of a real run into the README. Needs chromium.
+docs: build
+	./bin/torture compare --seed 1
+	$(GO) run ./docs/generate results/latest
+
+# Removes what dead runs have left, and what was built here. Results are kept.
+clean: build
+	./bin/torture clean
+	rm -rf bin

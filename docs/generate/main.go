@@ -1,0 +1,104 @@
+// Command generate puts a real run into the README: its table, and the picture
+// of its first anomaly as the report draws it.
+//
+//	go run ./docs/generate RUN
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/torture-harness/torture/harness/report"
+	"github.com/torture-harness/torture/harness/result"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return errors.New("want one run folder")
+	}
+	dir, err := filepath.Abs(args[0])
+	if err != nil {
+		return err
+	}
+	table, err := tableOf(dir)
+	if err != nil {
+		return err
+	}
+	if err := replace("README.md", "table", "```\n"+table+"```"); err != nil {
+		return err
+	}
+	return picture(filepath.Join(dir, "report.html"), "docs/story.png")
+}
+
+// tableOf is what the terminal shows of a run.
+func tableOf(dir string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if err != nil {
+		return "", err
+	}
+	var res result.Result
+	if err := json.Unmarshal(data, &res); err != nil {
+		return "", err
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "$ %s\n", res.Command)
+	if err := report.Table(&b, res, 100, false); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(&b, "\n%s in %.0f s, seed %d; redis %s, etcd %s, postgres %s; %s\n", res.Status, res.Seconds, res.Seed,
+		res.Versions["redis"], res.Versions["etcd"], res.Versions["postgres"], res.Host)
+	return b.String(), nil
+}
+
+// replace puts text between the markers of a block.
+func replace(path, block, text string) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(data), "<!-- begin: "+block+" -->\n")
+	_, after, ok2 := strings.Cut(rest, "<!-- end: "+block+" -->")
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no block %q", path, block)
+	}
+	all := before + "<!-- begin: " + block + " -->\n" + text + "\n<!-- end: " + block + " -->" + after
+	return os.WriteFile(path, []byte(all), 0o644)
+}
+
+// picture saves the first story of a report as the browser shows it.
+func picture(page, to string) error {
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true))
+	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	defer cancel()
+	ctx, cancel = chromedp.NewContext(ctx)
+	defer cancel()
+	if err := chromedp.Do(ctx); err != nil { // starts the browser, without a deadline of its own
+		return fmt.Errorf("start a browser: %w (on Debian: apt-get install chromium)", err)
+	}
+	ctx, cancel = context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1200, 900, chromedp.EmulateScale(1.5)), chromedp.Navigate("file://"+page)); err != nil {
+		return fmt.Errorf("open %s: %w", page, err)
+	}
+	png, err := chromedp.Run(ctx, chromedp.Screenshot(chromedp.CSS("#stories article")))
+	if err != nil {
+		return fmt.Errorf("take a picture of %s: %w", page, err)
+	}
+	return os.WriteFile(to, png, 0o644)
+}
