@@ -137,11 +137,11 @@ func TestBruteForce(t *testing.T) {
 			}
 		}
 		e := gather(g.h)[0]
-		cs := clusters(e)
+		cs, ops := clusters(e), operations(e)
 		for _, m := range models {
 			want := enumerate(g.h, bruteRules[m.property])
 			counts[m.property][want]++
-			found := search(porcupineModel(m.legal, m.newest, state{current: initial, newest: past}), operations(e), time.Minute)
+			found := search(porcupineModel(m.legal, m.newest, state{current: initial, newest: past}), ops, time.Minute)
 			if found != answerOf(want) {
 				t.Fatalf("try %d: %s is %v, Porcupine says %v\n%s", tries, m.property, want, found, listing(g.h))
 			}
@@ -150,14 +150,14 @@ func TestBruteForce(t *testing.T) {
 				unsure++
 				continue
 			}
-			if direct != answerOf(want) && (want || counts[Register][want] >= 0) {
+			if direct != answerOf(want) {
 				t.Fatalf("try %d: %s is %v, the search-free check says %v\n%s", tries, m.property, want, direct, listing(g.h))
 			}
 		}
 	}
 	for p, c := range counts {
 		t.Logf("%-16s %6d legal, %6d not", p, c[true], c[false])
-		if c[true] < valid/20 || c[false] < valid/20 {
+		if c[true] < valid/50 || c[false] < valid/50 {
 			t.Errorf("%s: the histories are too one-sided to show anything", p)
 		}
 	}
@@ -191,7 +191,7 @@ func TestJournalOfAStore(t *testing.T) {
 		hidden += j.HiddenFromClients
 	}
 	t.Logf("stale-overwrite: %v; hidden from clients: %d", bothWays, hidden)
-	if hidden == 0 || bothWays[Violated] == 0 || bothWays[Holds] == 0 {
+	if hidden == 0 || bothWays[Violated] == 0 || bothWays[Holds]+bothWays[Vacuous] == 0 {
 		t.Error("the histories are too one-sided to show anything")
 	}
 }

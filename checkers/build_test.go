@@ -26,10 +26,10 @@ func at(client string, kind history.Kind, id string, call, ret int64) op {
 	}
 }
 
-// acquire is a grant with a lease of 10 s: in most tests leases end nowhere.
+// acquires is a grant with a lease of 10 ms.
 func acquires(client, id string, call, ret int64) op {
 	o := at(client, history.Acquire, id, call, ret)
-	o.Grant, o.LeaseCall, o.LeaseTTL = id, o.Call, 10_000*ms
+	o.Grant, o.LeaseCall, o.LeaseTTL = id, o.Call, 10*ms
 	return o
 }
 
@@ -109,7 +109,9 @@ func recorded(ops ...op) *history.History {
 	for i := range ops {
 		o := &ops[i]
 		o.Client += "/" + o.Resource
-		o.Process = fmt.Sprintf("%s#%d", o.Client, incarnation[o.Client]+1)
+		if o.Process == "" {
+			o.Process = fmt.Sprintf("%s#%d", o.Client, incarnation[o.Client]+1)
+		}
 		if o.Outcome == history.Info {
 			incarnation[o.Client]++
 		}
@@ -160,3 +162,11 @@ func judged(t *testing.T, h *history.History, journal []history.JournalEntry, cf
 	}
 	return j
 }
+
+// attempt is one try for the lock, of a millisecond.
+func attempt(client string, call int64) op {
+	return acquires(client, client+"-try-"+itoa(call), call, call+1)
+}
+
+// by is an operation done by another process on behalf of the client.
+func by(process string, o op) op { o.Process = process; return o }

@@ -9,6 +9,9 @@ var fenceOrderModel = model{
 	newest:   true,
 	decide:   decideFenceOrder,
 	tell: func(v violation) culprit {
+		if v.newest == nil {
+			return v.culprit("%s wrote %s after a newer grant's write had been accepted", v.w.op.Client, v.w.op.WriteID)
+		}
 		return v.culprit("%s wrote %s under %s after %s of the newer grant %s had been accepted",
 			v.w.op.Client, v.w.op.WriteID, v.w.grant.name(), v.newest.op.WriteID, v.newest.grant.name())
 	},

@@ -3,6 +3,7 @@ package checkers
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -32,3 +33,5 @@ func listing(h *history.History) string {
 	}
 	return b.String()
 }
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -22,18 +22,17 @@ var stoppedAfter = map[string][]history.Kind{
 // and writing, and another worker got the lock.
 func (c *cell) landed(p history.Pause) bool {
 	return slices.ContainsFunc(c.resources, func(e *evidence) bool {
-		if p.Point == "" {
-			return slices.ContainsFunc(e.writes, func(w *write) bool {
-				return w.op.Worker == p.Worker && w.grant.ret <= p.From && w.op.Call >= p.To && c.overtaken(e, w.grant, p)
-			})
-		}
 		if !c.locked {
 			return slices.ContainsFunc(e.writes, func(w *write) bool {
-				return w.op.Worker == p.Worker && w.basis.Return <= p.From && w.op.Call >= p.To
+				return w.op.Worker == p.Worker && w.basis.Return <= p.From && w.op.Call >= p.To && (p.Point != "" || c.overtaken(e, w.grant, p))
 			})
 		}
 		return slices.ContainsFunc(e.grants, func(g *grant) bool {
-			return g.worker == p.Worker && g.stoppedAt(p) && c.overtaken(e, g, p)
+			caught := g.stoppedAt(p)
+			if p.Point == "" {
+				caught = g.stoppedInside(p)
+			}
+			return g.worker == p.Worker && caught && c.overtaken(e, g, p)
 		})
 	})
 }
@@ -55,6 +54,17 @@ func (g *grant) stoppedAt(p history.Pause) bool {
 		}
 	}
 	return next != nil && last.Return <= p.From && slices.Contains(stoppedAfter[p.Point], last.Kind)
+}
+
+// stoppedInside: the whole pause lies between the acquire and the write, or
+// the release of a client that found out and did not write.
+func (g *grant) stoppedInside(p history.Pause) bool {
+	for _, op := range g.under { // by call
+		if op.Kind == history.Write || op.Kind == history.Release {
+			return g.ret <= p.From && op.Call >= p.To
+		}
+	}
+	return false
 }
 
 // overtaken: another worker was given a newer grant before the pause ended.

@@ -23,7 +23,7 @@ func (m *model) Property() Property { return m.property }
 
 // Check judges each resource by itself.
 func (m *model) Check(c *cell) outcome {
-	o := outcome{verdict: Holds, decidedBy: "porcupine"}
+	o := outcome{verdict: Holds, decidedBy: porcupines}
 	for _, e := range c.resources {
 		o.exposures = append(o.exposures, m.exposures(c, e)...)
 	}
@@ -48,37 +48,58 @@ func (m *model) Check(c *cell) outcome {
 	return o
 }
 
+// reading is what one kind of evidence says about one resource.
+type reading struct {
+	answer answer
+	found  []violation // may be empty although illegal: a search names no culprit
+	by     string
+}
+
 // check judges one resource. The journal decides first. What clients saw is
 // weaker, so a violation in the journal alone is one that was hidden from them;
 // one that clients saw and the journal does not have is impossible.
 func (m *model) check(c *cell, e *evidence, o *outcome) {
-	found, inJournal := m.along(c, e)
-	clients, seen, by := m.byClients(c, e, o)
-	c.answers[e][m.property] = [2]answer{inJournal, clients}
+	m.settle(c, e, o, m.along(c, e), m.byClients(c, e, o))
+}
+
+func (m *model) settle(c *cell, e *evidence, o *outcome, journal, clients reading) {
+	c.answers[e][m.property] = [2]answer{journal.answer, clients.answer}
 	switch {
-	case inJournal == illegal:
-		if clients == legal {
+	case journal.answer == illegal:
+		if clients.answer == legal {
 			o.hidden++
 		}
-		o.violated(m, found, "journal")
-	case inJournal == legal && clients == illegal:
+		o.violated(m, journal)
+	case journal.answer == legal && clients.answer == illegal:
 		o.errors = append(o.errors, fmt.Sprintf("%s of %s: clients saw a violation and the journal has none", m.property, e.name))
 		o.undecided("the journal contradicts what clients saw of " + e.name)
-	case clients == illegal:
-		if len(seen) == 0 { // shown only by the search: one, without a name
-			seen = []violation{{w: e.lastEffective()}}
+	case clients.answer == illegal:
+		if len(clients.found) == 0 { // shown only by the search: one, without a name
+			clients.found = []violation{{w: e.lastEffective()}}
 		}
-		o.violated(m, seen, by)
-	case clients == unknown:
+		o.violated(m, clients)
+	case clients.answer == unknown && clients.by == "":
+		o.undecided("two checks disagree about " + e.name)
+	case clients.answer == unknown:
 		o.undecided("budget exceeded at " + e.name)
-	case o.verdict == Holds && by != "porcupine":
-		o.decidedBy = by
+	case o.verdict == Holds && clients.by != porcupines:
+		o.decidedBy = clients.by
 	}
 }
 
-func (o *outcome) violated(m *model, found []violation, by string) {
-	o.verdict, o.reason, o.decidedBy = Violated, "", by
-	for _, v := range found {
+// porcupines and the others are what Finding.DecidedBy says.
+const (
+	porcupines = "porcupine"
+	searchFree = "search-free"
+	journals   = "journal"
+)
+
+func (o *outcome) violated(m *model, r reading) {
+	if o.verdict != Violated || r.by == journals {
+		o.decidedBy = r.by
+	}
+	o.verdict, o.reason = Violated, ""
+	for _, v := range r.found {
 		o.culprits = append(o.culprits, m.tell(v))
 	}
 }
@@ -90,9 +111,9 @@ func (o *outcome) undecided(reason string) {
 }
 
 // along walks the journal; unknown without one, or with one that has holes.
-func (m *model) along(c *cell, e *evidence) ([]violation, answer) {
+func (m *model) along(c *cell, e *evidence) reading {
 	if c.journal == nil || c.journal.unusable[e.name] {
-		return nil, unknown
+		return reading{by: journals}
 	}
 	var found []violation
 	if m.property == Register {
@@ -100,24 +121,24 @@ func (m *model) along(c *cell, e *evidence) ([]violation, answer) {
 	} else {
 		found = walk(e, c.journal.walks[e.name], m)
 	}
-	return found, answerOf(len(found) == 0)
+	return reading{answerOf(len(found) == 0), found, journals}
 }
 
 // byClients decides from what clients recorded, twice: by Porcupine and without
 // a search. Two definite answers that differ are a fault of the harness.
-func (m *model) byClients(c *cell, e *evidence, o *outcome) (a answer, seen []violation, by string) {
-	direct, seen := m.decide(e, c.clusters(e))
+func (m *model) byClients(c *cell, e *evidence, o *outcome) reading {
+	direct, found := m.decide(e, c.clusters(e))
 	searched := c.budget.spend(func(share time.Duration) answer {
 		return search(porcupineModel(m.legal, m.newest, state{current: initial, newest: past}), operations(e), share)
 	})
-	if direct != unknown && searched != unknown && direct != searched {
+	switch {
+	case direct != unknown && searched != unknown && direct != searched:
 		o.errors = append(o.errors, fmt.Sprintf("%s of %s: Porcupine and the search-free check disagree", m.property, e.name))
-		return unknown, nil, ""
+		return reading{}
+	case searched != unknown:
+		return reading{searched, found, porcupines}
 	}
-	if searched != unknown {
-		return searched, seen, "porcupine"
-	}
-	return direct, seen, "search-free"
+	return reading{direct, found, searchFree}
 }
 
 func (e *evidence) lastEffective() *write {

@@ -46,7 +46,7 @@ func (s state) after(w *step) state {
 	return state{current: w.id, newest: max(s.newest, w.grantCall)}
 }
 
-// numbering gives the effective writes of one resource small numbers.
+// numbering gives the writes of one resource small numbers.
 type numbering map[string]int32
 
 func number(e *evidence) numbering {

@@ -30,13 +30,15 @@ func generate(rng *rand.Rand) generated {
 	}
 	var all []*op
 	var requests []request
+	place := map[string]int{}
 	send := func(o *op, dead bool) {
 		all = append(all, o)
 		point := o.Call + rng.Int64N(o.Completed-o.Call+1)
 		if o.Outcome == history.Info {
 			point += rng.Int64N(4)
 		}
-		requests = append(requests, request{o, point, rng.IntN(1000), dead})
+		place[o.Client] += 1 + rng.IntN(100) // a client's own requests stay in order
+		requests = append(requests, request{o, point, place[o.Client], dead})
 	}
 	reads := map[*op]*op{} // a write to the read it is based on
 	for c := range 2 + rng.IntN(2) {
@@ -106,7 +108,7 @@ func generate(rng *rand.Rand) generated {
 			written = append(written, r.op.WriteID)
 		}
 	}
-	if rng.IntN(3) == 0 {
+	if rng.IntN(2) == 0 {
 		for _, r := range requests {
 			if r.op.Kind == history.Read && rng.IntN(3) == 0 {
 				r.op.WriteID = written[rng.IntN(len(written))]

@@ -2,17 +2,24 @@ package checkers
 
 // rmwAtomic: no update is lost, each write is computed from the one before it.
 var rmwAtomicModel = model{
-	property: RMWAtomic,
-	legal:    func(s state, w *step) bool { return s.on(w) },
-	decide:   decideRMWAtomic,
-	tell: func(v violation) culprit {
-		if len(v.lost) == 0 {
-			return v.culprit("%s wrote %s, computed from %s, which was not current", v.w.op.Client, v.w.op.WriteID, v.w.op.Basis)
-		}
-		return v.culprit("%s wrote %s, computed from %s, over %s: that update is lost",
-			v.w.op.Client, v.w.op.WriteID, v.w.op.Basis, v.lost[0].op.WriteID)
-	},
+	property:  RMWAtomic,
+	legal:     func(s state, w *step) bool { return s.on(w) },
+	decide:    decideRMWAtomic,
+	tell:      tellLostUpdate,
 	exposures: func(c *cell, e *evidence) []exposure { return c.handovers(e) },
+}
+
+func tellLostUpdate(v violation) culprit {
+	var c culprit
+	if len(v.lost) == 0 {
+		c = v.culprit("%s wrote %s, computed from %s, which was not current", v.w.op.Client, v.w.op.WriteID, v.w.op.Basis)
+	} else {
+		c = v.culprit("%s wrote %s, computed from %s, over %s: that update is lost",
+			v.w.op.Client, v.w.op.WriteID, v.w.op.Basis, v.lost[0].op.WriteID)
+	}
+	// The one that was stopped may be the one whose update is lost.
+	c.worker, c.from = "", v.w.basis.Call
+	return c
 }
 
 // decideRMWAtomic is complete: the bases must form one path through all

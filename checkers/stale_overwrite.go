@@ -8,6 +8,9 @@ var staleOverwriteModel = model{
 	newest:   true,
 	decide:   decideStaleOverwrite,
 	tell: func(v violation) culprit {
+		if v.newest == nil {
+			return v.culprit("%s wrote %s over newer data that it had not seen", v.w.op.Client, v.w.op.WriteID)
+		}
 		return v.culprit("%s wrote %s, computed from %s, over %s of the newer grant %s, which it had not seen",
 			v.w.op.Client, v.w.op.WriteID, v.w.op.Basis, v.newest.op.WriteID, v.newest.grant.name())
 	},
@@ -15,10 +18,13 @@ var staleOverwriteModel = model{
 }
 
 // decideStaleOverwrite decides the plain cases without a search. It holds if
-// fence-order or rmw-atomic holds. It is violated if a write of a newer grant
-// certainly stands between a write and its basis. Anything else is left to
-// Porcupine.
+// fence-order or rmw-atomic holds. It is violated if register is, or if a write
+// of a newer grant certainly stands between a write and its basis. Anything
+// else is left to Porcupine.
 func decideStaleOverwrite(e *evidence, cs []*cluster) (answer, []violation) {
+	if a, found := decideRegister(e, cs); a == illegal {
+		return illegal, found
+	}
 	if a, _ := decideFenceOrder(e, cs); a == legal {
 		return legal, nil
 	}

@@ -40,9 +40,13 @@ func Check(ctx context.Context, dir string) (result.Result, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return res, Usage{err}
 	}
+	broken := checkers.Errored
 	if err == nil {
 		name := res.Name
 		res, res.Cells, res.Name = saved, nil, name
+		if saved.Status != checkers.Errored {
+			broken = checkers.Inconclusive
+		}
 	} else {
 		res.Errors = []string{"the run has no result.json: it did not end"}
 	}
@@ -61,8 +65,9 @@ func Check(ctx context.Context, dir string) (result.Result, error) {
 	if len(failures) > 0 {
 		return res, Usage{errors.Join(failures...)}
 	}
+	// A run that broke or was interrupted does not get better by judging again.
 	if len(res.Errors) > 0 {
-		statuses = append(statuses, checkers.Errored)
+		statuses = append(statuses, broken)
 	}
 	res.Status = checkers.Combine(statuses...)
 	res.ExitCode = checkers.ExitCode(res.Status)

@@ -100,6 +100,9 @@ func (r *Runner) run(ctx context.Context, res *result.Result) (err error) {
 		return err
 	}
 	if err := r.startServers(ctx, res, cells); err != nil {
+		if errors.Is(context.Cause(ctx), context.Canceled) {
+			return fmt.Errorf("%w while the servers were starting", errInterrupted)
+		}
 		return err
 	}
 	defer func() {
@@ -115,10 +118,17 @@ func (r *Runner) run(ctx context.Context, res *result.Result) (err error) {
 		res.Cells = append(res.Cells, cell)
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted after %d of %d cells: %w", len(res.Cells), len(cells), context.Cause(ctx))
+		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+			return cause
+		}
+		return fmt.Errorf("%w after %d of %d cells", errInterrupted, len(res.Cells), len(cells))
 	}
 	return nil
 }
+
+// errInterrupted is the end of a run that somebody did not want to go on. What
+// was recorded until then has been judged.
+var errInterrupted = errors.New("interrupted")
 
 // cells makes all cells of the plan, strategy by strategy.
 func (r *Runner) cells() ([]*cell, error) {
@@ -229,7 +239,11 @@ func (r *Runner) save(res *result.Result, broke error) error {
 		all = append(all, c.Status)
 	}
 	if broke != nil {
-		all = append(all, checkers.Errored)
+		status := checkers.Errored
+		if errors.Is(broke, errInterrupted) {
+			status = checkers.Inconclusive
+		}
+		all = append(all, status)
 		res.Errors = append(res.Errors, oneLine(broke))
 	}
 	res.Status = checkers.Combine(all...)

@@ -52,5 +52,5 @@ var Strategies = []Strategy{
 	{Name: "etcd-fenced", About: "the store refuses tokens lower than the last it accepted", Locker: etcd, Guard: fenced, Contract: fencedStore},
 	{Name: "etcd-claim", About: "the fence rises as soon as the new holder reads", Locker: etcd, Guard: claim, Contract: claimStore},
 	{Name: "version-cas", About: "no lock: the write names the version it was computed from", Guard: version, Contract: versionStore},
-	{Name: "setnx-check", About: "setnx, and the client asks Redis once more before it writes", Locker: redisSetNX, Guard: plain, Check: true, Extra: true, Contract: plainStore},
+	{Name: "setnx-check", About: "setnx, and the client asks Redis once more before it writes", Locker: redisSetNX, Guard: plain, Check: true, Extra: true, Contract: checkedStore},
 }

@@ -39,6 +39,9 @@ func run(args []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// The first signal heals, saves and judges what there is. A second one ends
+	// the program at once; its guardian cleans up.
+	context.AfterFunc(ctx, stop)
 	err := root().ExecuteContext(ctx)
 	var code exit
 	switch {

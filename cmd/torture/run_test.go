@@ -221,6 +221,43 @@ func TestKilledAtAnyMomentNothingIsLeft(t *testing.T) {
 	}
 }
 
+func TestAnInterruptedRunSavesAndJudgesWhatThereIs(t *testing.T) {
+	base := openFolder(t)
+	env := []string{"XDG_STATE_HOME=" + filepath.Join(base, "state"), "TMPDIR=" + base}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	results := filepath.Join(base, "results")
+	cmd := invocation{dir: base, env: env, args: []string{"compare", "--provider", "process", "--strategy", "setnx,version-cas",
+		"--fault", "pause-holder", "--duration", "20s", "--results", results}}.command(ctx, t)
+	said := &output{}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a stopped worker", func() bool {
+		for _, line := range processesBelow(t, base) {
+			if strings.HasPrefix(line, "T") && strings.Contains(line, "worker") {
+				return true
+			}
+		}
+		return false
+	}, said)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != checkers.ExitCode(checkers.Inconclusive) {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	res := load(t, filepath.Join(results, "latest"))
+	if len(res.Cells) != 1 || res.Cells[0].Operations == 0 || len(res.Errors) != 1 || !strings.Contains(res.Errors[0], "interrupted after 1 of 2 cells") {
+		t.Errorf("%d cells, errors %q\n%s", len(res.Cells), res.Errors, said)
+	}
+	if left := processesBelow(t, base); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 // output keeps all that was written.
 type output struct {
 	mu  sync.Mutex

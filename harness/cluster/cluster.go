@@ -141,7 +141,7 @@ func (spec Spec) check() error {
 		return errors.New("no server is asked for")
 	}
 	for kind := range maps.Keys(spec.Images) {
-		if !slices.Contains([]Kind{Redis, Etcd, Postgres}, Kind(kind)) {
+		if !slices.Contains(Kinds, Kind(kind)) {
 			return fmt.Errorf("image for %q: want redis, etcd or postgres", kind)
 		}
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +29,7 @@ func Engine(ctx context.Context) (*client.Client, error) {
 	defer cancel()
 	if _, err := c.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		_ = c.Close()
-		return nil, engineError(err)
+		return nil, engineError(c.DaemonHost(), err)
 	}
 	return c, nil
 }
@@ -35,11 +37,25 @@ func Engine(ctx context.Context) (*client.Client, error) {
 // ErrEngineForbidden says that there is an engine and this account may not use it.
 var ErrEngineForbidden = errors.New("this account may not use the container engine")
 
-func engineError(err error) error {
-	if errors.Is(err, fs.ErrPermission) {
+func engineError(host string, err error) error {
+	if forbidden(host) {
 		return fmt.Errorf("%w: add it to the group docker, or use --provider process", ErrEngineForbidden)
 	}
 	return &MissingError{What: "a container engine", Get: fmt.Sprintf("apt-get install docker.io and start it, or use --provider process (%v)", err)}
+}
+
+// forbidden asks the engine's socket itself, because the client library's error
+// says why it failed in words only.
+func forbidden(host string) bool {
+	socket, ok := strings.CutPrefix(host, "unix://")
+	if !ok {
+		return false
+	}
+	conn, err := net.DialTimeout("unix", socket, engineWithin)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return errors.Is(err, fs.ErrPermission)
 }
 
 // setUpTestcontainers settles what testcontainers reads from its environment,

@@ -54,12 +54,19 @@ func findEtcd(ctx context.Context, say func(string, ...any)) (string, error) {
 	}
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		return "", &MissingError{What: "etcd " + etcdAtLeast.String() + " or newer", Get: "put one on the PATH, or install Go and run `make torture`, which builds it"}
+		return "", errNoEtcd()
 	}
 	if err := buildEtcd(ctx, goTool, folder, say); err != nil {
 		return "", err
 	}
 	return binary, nil
+}
+
+func errNoEtcd() error {
+	return &MissingError{
+		What: "etcd " + etcdAtLeast.String() + " or newer",
+		Get:  "put one on the PATH, or install Go and run `make torture`, which builds it",
+	}
 }
 
 // newEnough asks an etcd for its version.

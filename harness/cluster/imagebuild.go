@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -27,7 +28,7 @@ const (
 	recipeLabel = "torture.recipe"
 )
 
-// recipeOf is how the image of a kind is made.
+// recipe is how the image of a kind is made.
 type recipe struct {
 	Version  int      // to be raised when rootfs packs differently
 	Packages []string // of rootfs.Release
@@ -78,10 +79,10 @@ func BuildImages(ctx context.Context, log io.Writer) error {
 	}
 	defer c.Close()
 	say := func(format string, args ...any) { fmt.Fprintf(log, format+"\n", args...) }
-	if err := buildImages(ctx, c, []Kind{Redis, Etcd, Postgres}, say); err != nil {
+	if err := buildImages(ctx, c, Kinds, say); err != nil {
 		return err
 	}
-	for _, kind := range []Kind{Redis, Etcd, Postgres} {
+	for _, kind := range Kinds {
 		if name, ok := builtImage(ctx, c, kind); ok {
 			say("%s", name)
 		}
@@ -200,11 +201,28 @@ func (b *imageBuilder) load(ctx context.Context, name string, tree rootfs.Tree, 
 		return err
 	}
 	defer answer.Close()
-	if _, err := io.Copy(io.Discard, answer); err != nil {
+	if err := importError(answer); err != nil {
 		return err
 	}
 	_, err = imageID(ctx, b.engine, name)
 	return err
+}
+
+// importError reads the engine's answer, a stream of JSON objects, to its end.
+func importError(answer io.Reader) error {
+	for messages := json.NewDecoder(answer); ; {
+		var message struct{ Error string }
+		err := messages.Decode(&message)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if message.Error != "" {
+			return errors.New(message.Error)
+		}
+	}
 }
 
 // hostContent is the content of an image made of this machine's own programs.

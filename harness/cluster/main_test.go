@@ -2,33 +2,39 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/torture-harness/torture/harness/guardian"
 )
 
-// TestMain also plays the guardian, which is the program that runs called with
-// another argument.
+// TestMain also plays the two processes that this very program is when it is
+// called with another argument: the guardian, and a run to be killed.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == guardian.Command {
-		os.Exit(guardian.Main(os.Args[2:]))
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case guardian.Command:
+			os.Exit(guardian.Main(os.Args[2:]))
+		case victimCommand:
+			victim(os.Args[2:])
+			os.Exit(1)
+		}
 	}
 	os.Exit(run(m))
 }
 
 func run(m *testing.M) int {
-	signal.Ignore(syscall.SIGPIPE)
 	state, err := os.MkdirTemp("", "torture-test-state-")
 	if err != nil {
 		panic(err)
 	}
 	defer os.RemoveAll(state)
-	os.Setenv("XDG_STATE_HOME", state)
+	if err := os.Setenv("XDG_STATE_HOME", state); err != nil {
+		panic(err)
+	}
 	return m.Run()
 }
 
@@ -36,7 +42,7 @@ func run(m *testing.M) int {
 // must find nothing left.
 func newSpec(t *testing.T) Spec {
 	t.Helper()
-	id := strings.ToLower(secret()[:10])
+	id := newID()
 	g, err := guardian.Open(id)
 	if err != nil {
 		t.Fatal(err)
@@ -49,9 +55,69 @@ func newSpec(t *testing.T) Spec {
 	return Spec{Dir: t.TempDir(), RunID: id, Guardian: g, Log: t.Output()}
 }
 
+func newID() string { return "test-" + secret()[:10] }
+
 func testContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// onProviders runs a test once per provider. Only where there is no container
+// engine are containers left out.
+func onProviders(t *testing.T, test func(t *testing.T, p Provider)) {
+	t.Run("process", func(t *testing.T) { test(t, NewProcesses()) })
+	t.Run("container", func(t *testing.T) {
+		needEngine(t)
+		test(t, NewContainers())
+	})
+}
+
+func needEngine(t *testing.T) {
+	t.Helper()
+	c, err := Engine(t.Context())
+	var missing *MissingError
+	if errors.As(err, &missing) || errors.Is(err, ErrEngineForbidden) {
+		t.Skipf("no container engine: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+}
+
+func mustStart(t *testing.T, p Provider, spec Spec) *Cluster {
+	t.Helper()
+	began := time.Now()
+	c, err := p.Start(testContext(t), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("started in %v: %v", time.Since(began).Round(time.Millisecond), c.Versions)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := c.Close(ctx); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return c
+}
+
+// oneLine fails the test unless err is one line that holds all the words.
+func oneLine(t *testing.T, err error, words ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("no error")
+	}
+	text := err.Error()
+	if strings.Contains(text, "\n") {
+		t.Errorf("more than one line: %q", text)
+	}
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			t.Errorf("%q does not say %q", text, word)
+		}
+	}
 }

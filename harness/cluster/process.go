@@ -52,7 +52,7 @@ func newProcessHost(ctx context.Context, spec Spec, programs map[string]string) 
 		return nil, nil, err
 	}
 	if account != nil && !passable(os.TempDir()) {
-		return nil, nil, fmt.Errorf("servers cannot run as another user in %s, which only root can reach: set TMPDIR to another folder", os.TempDir())
+		return nil, nil, errPrivateTemp()
 	}
 	disk, err := spec.Guardian.TempDir(os.TempDir())
 	if err != nil {

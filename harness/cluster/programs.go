@@ -95,7 +95,12 @@ func passable(dir string) bool {
 	}
 }
 
+// copyProgram keeps all of this process from forking meanwhile: a child that
+// had the copy open for writing, until its exec, would keep others from
+// running it ("text file busy").
 func copyProgram(from, to string) (string, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	in, err := os.Open(from)
 	if err != nil {
 		return "", fmt.Errorf("copy a program: %w", err)
@@ -139,7 +144,12 @@ func serverAccount() (*syscall.Credential, error) {
 const (
 	memoryFolder = "/dev/shm"
 	etcdRoom     = 1 << 30
+	diskRoom     = 1 << 30 // and everything else on disk
 )
+
+func errPrivateTemp() error {
+	return fmt.Errorf("servers cannot run as another user in %s, which only root can reach: set TMPDIR to another folder", os.TempDir())
+}
 
 func hasRoom(path string, bytes uint64) bool {
 	var fs unix.Statfs_t

@@ -38,6 +38,7 @@ func redisClient(s *Server) *redis.Client {
 		Addr:                     s.Addr,
 		Password:                 s.Password,
 		MaxRetries:               -1,
+		ContextTimeoutEnabled:    true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 }

@@ -169,20 +169,22 @@ func (s *Server) ready(ctx context.Context) error {
 	}
 }
 
-// probeOnce bounds one try, and gives it up at once when the server has ended.
+// probeOnce bounds one try, and does not wait for its end when the server has
+// ended: whoever has its port may never answer.
 func (s *Server) probeOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	probed := make(chan struct{})
-	defer close(probed)
+	probed := make(chan error, 1)
 	go func() {
-		select {
-		case <-s.ended:
-			cancel()
-		case <-probed:
-		}
+		defer cancel()
+		probed <- s.probe(ctx, s)
 	}()
-	return s.probe(ctx, s)
+	select {
+	case err := <-probed:
+		return err
+	case <-s.ended:
+		cancel()
+		return s.endedError()
+	}
 }
 
 // stillThere says whether the server that was probed is ours: had ours ended,

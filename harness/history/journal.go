@@ -23,7 +23,7 @@ func ReadJournal(path string) ([]JournalEntry, error) {
 func readJournal(r io.Reader, name string) ([]JournalEntry, error) {
 	entries := []JournalEntry{}
 	last := map[string]int64{}
-	warning, err := readLines(r, name, func(n int, text []byte) error {
+	torn, err := readLines(r, name, func(n int, text []byte) error {
 		var e JournalEntry
 		if err := json.Unmarshal(text, &e); err != nil {
 			return &Damage{name, n, "not a journal entry: " + err.Error(), fixCut}
@@ -41,8 +41,8 @@ func readJournal(r io.Reader, name string) ([]JournalEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if warning != "" {
-		return nil, &Damage{name, len(entries) + 1, "the last line is torn", fixCut}
+	if torn != nil {
+		return nil, &Damage{name, torn.Line, "the last line is torn", fixCut}
 	}
 	return entries, nil
 }

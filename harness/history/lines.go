@@ -15,36 +15,36 @@ const maxReadLine = 1 << 20
 
 // readLines calls each for every line of r that is a JSON value, numbered from
 // 1. A torn last line, which is what the death of a writer or a full disk
-// leaves behind, is reported as the warning; any other line that is no JSON is
-// a *Damage.
-func readLines(r io.Reader, name string, each func(line int, text []byte) error) (warning string, err error) {
+// leaves behind, is returned as torn; any other line that is no JSON is a
+// *Damage.
+func readLines(r io.Reader, name string, each func(line int, text []byte) error) (torn *Damage, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		text, err := readLine(in)
 		switch {
 		case errors.Is(err, errLong):
-			return "", &Damage{name, n, fmt.Sprintf("line longer than %d bytes", maxReadLine), fixCut}
+			return nil, &Damage{name, n, fmt.Sprintf("line longer than %d bytes", maxReadLine), fixCut}
 		case err != nil && err != io.EOF:
-			return "", fmt.Errorf("read %s: %w", name, err)
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
 		last := err == io.EOF
 		if last && len(text) == 0 {
-			return warning, nil
+			return torn, nil
 		}
 		if !json.Valid(text) {
 			if _, peek := in.Peek(1); last || peek == io.EOF {
-				return fmt.Sprintf("%s:%d: the last line is torn and was left out", name, n), nil
+				return &Damage{name, n, "the last line is torn and was left out", ""}, nil
 			}
-			return "", &Damage{name, n, "not JSON: " + excerpt(text), fixCut}
+			return nil, &Damage{name, n, "not JSON: " + excerpt(text), fixCut}
 		}
 		if last {
-			warning = fmt.Sprintf("%s:%d: the last line has no end, its content is whole and was kept", name, n)
+			torn = &Damage{name, n, "the last line has no end, its content is whole and was kept", ""}
 		}
 		if err := each(n, text); err != nil {
-			return warning, err
+			return torn, err
 		}
 		if last {
-			return warning, nil
+			return torn, nil
 		}
 	}
 }

@@ -20,12 +20,12 @@ import (
 func Merge(dst io.Writer, header Header, parts ...string) (warnings []string, err error) {
 	var m merging
 	for _, part := range parts {
-		warning, err := m.read(part)
+		torn, err := m.read(part)
 		if err != nil {
 			return warnings, err
 		}
-		if warning != "" {
-			warnings = append(warnings, warning)
+		if torn != nil {
+			warnings = append(warnings, torn.Error())
 		}
 	}
 	m.closeKilled()
@@ -67,10 +67,10 @@ type mergeLine struct {
 	text   []byte
 }
 
-func (m *merging) read(part string) (warning string, err error) {
+func (m *merging) read(part string) (torn *Damage, err error) {
 	f, err := os.Open(part)
 	if err != nil {
-		return "", fmt.Errorf("merge histories: %w", err)
+		return nil, fmt.Errorf("merge histories: %w", err)
 	}
 	defer f.Close()
 	return readLines(f, part, func(n int, text []byte) error {

@@ -25,15 +25,15 @@ func ReadFile(path string) (*History, error) {
 // can have happened is not asked here but by Validate.
 func Parse(r io.Reader, name string) (*History, error) {
 	a := assembly{name: name, h: &History{File: name}, open: map[string]*Operation{}, closed: map[string]int{}}
-	warning, err := readLines(r, name, a.line)
+	torn, err := readLines(r, name, a.line)
 	if err != nil {
 		return nil, err
 	}
 	if !a.headed {
 		return nil, &Damage{name, 1, "no header", fixCut}
 	}
-	if warning != "" {
-		a.h.Warnings = append(a.h.Warnings, warning)
+	if torn != nil {
+		a.h.Warnings = append(a.h.Warnings, torn.Error())
 	}
 	for _, op := range a.open { // kept as they are: Validate says which line
 		op.Return, op.Outcome = Never, ""

@@ -122,6 +122,9 @@ func (v *validation) reads() error {
 func (v *validation) bases() error {
 	for i := range v.h.Operations {
 		w := &v.h.Operations[i]
+		if w.Kind == Write && w.Basis == w.WriteID {
+			return v.damage(w.Line, "write %q is based on itself", w.ID)
+		}
 		if w.Kind == Write && BasisRead(w, v.process[w.Process]) == nil {
 			return v.damage(w.Line, "write %q is based on %q, which %s had not read", w.ID, w.Basis, w.Process)
 		}

@@ -78,8 +78,7 @@ func (l *Etcd) Acquire(ctx context.Context, key string, sent func(int64)) (Lease
 		lease.Token = answer.Header.Revision
 		return lease, nil
 	}
-	// Lost, or unknown: revoking the lease takes the key with it, had it been put.
-	_, _ = l.client.Revoke(ctx, granted.ID)
+	l.undo(ctx, granted.ID)
 	switch {
 	case err == nil:
 		return Lease{}, ErrHeld
@@ -88,6 +87,15 @@ func (l *Etcd) Acquire(ctx context.Context, key string, sent func(int64)) (Lease
 	default:
 		return Lease{}, fmt.Errorf("txn: %w", err)
 	}
+}
+
+// undo revokes the lease of an attempt that lost, or whose fate is unknown: had
+// the key been put, it goes with the lease. The deadline of the attempt may be
+// what ended it, so this has its own.
+func (l *Etcd) undo(ctx context.Context, id clientv3.LeaseID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+	defer cancel()
+	_, _ = l.client.Revoke(ctx, id) // it ends by itself otherwise
 }
 
 // Release revokes the lease. A Delete of the key would hit the next holder's.

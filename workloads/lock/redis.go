@@ -30,7 +30,8 @@ func dial(s Server, clients int, patience time.Duration) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: s.Addr, Password: s.Password,
 		Protocol: 2, DisableIdentity: true,
-		MaxRetries: -1, PoolSize: clients + 1, PoolTimeout: patience,
+		MaxRetries: -1, DialerRetries: 1, // one attempt each
+		PoolSize: clients + 1, PoolTimeout: patience,
 		ReadTimeout: patience, WriteTimeout: patience, DialTimeout: 5 * time.Second,
 		ContextTimeoutEnabled:    true,
 		ConnMaxIdleTime:          -1,
@@ -89,7 +90,10 @@ func (l *RedisSetNX) Acquire(ctx context.Context, key string, sent func(int64)) 
 }
 
 // undo takes back an attempt whose answer never came, should it have succeeded.
+// The deadline of the attempt may be what ended it, so this has its own.
 func (l *RedisSetNX) undo(ctx context.Context, lease Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+	defer cancel()
 	_ = compareAndDelete.Run(ctx, l.client, []string{lease.Key}, lease.Value).Err() // its lease ends it otherwise
 }
 

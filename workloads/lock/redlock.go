@@ -95,7 +95,9 @@ func (l *Redlock) Acquire(ctx context.Context, key string, sent func(int64)) (Le
 	if yes >= l.quorum() && validity > 0 {
 		return lease, nil
 	}
-	_, _ = l.releaseAll(ctx, lease) // awaited, so that it cannot hit our own next attempt
+	// Awaited, so that it cannot hit our own next attempt; and on every node, for
+	// one that did not answer may have taken the key all the same.
+	_, _ = l.releaseAll(context.WithoutCancel(ctx), lease)
 	switch {
 	case yes >= l.quorum():
 		return Lease{}, fmt.Errorf("redlock: a majority said yes, but after %s nothing is left of the lease", elapsed.Round(time.Millisecond))

@@ -14,10 +14,13 @@ import (
 // Etcd is the outcome of a request that ended with err, with MaxUnaryRetries 1.
 //
 //	nil                                              ok
-//	dial refused                                     fail: nothing was sent
+//	dial refused, where a call fails fast            fail: nothing was sent
 //	NotFound, InvalidArgument, FailedPrecondition …  fail: the server refused it
 //	Unavailable, request timed out, leader changed   info: a proposal may still commit
 //	end of a context, network error                  info
+//
+// By default the client waits for a connection. A dial that is refused then
+// shows as the end of the context, which tells less.
 func Etcd(err error) history.Outcome {
 	if err == nil {
 		return history.OK

@@ -34,6 +34,18 @@ var unneeded = []string{
 	"libpam-modules*", "readline-common", "libreadline*",
 }
 
+// Available says whether Fetch can work here: the tools and the keys are there.
+// It does not ask the network.
+func Available() bool {
+	for _, tool := range []string{"apt-get", "dpkg-deb"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return false
+		}
+	}
+	_, err := os.Stat(keyring)
+	return err == nil
+}
+
 // Fetch unpacks the named packages of Release, and what they depend on, below
 // work, which must be an empty folder. It uses this machine's mirror and leaves
 // the machine's own packages and lists alone.

@@ -1,5 +1,0 @@
-package cluster
-import "testing"
-func TestImg(t *testing.T) {
-	if err := BuildImages(testContext(t), t.Output()); err != nil { t.Fatal(err) }
-}

@@ -1,0 +1,89 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/torture-harness/torture/harness/cluster"
+	"github.com/torture-harness/torture/harness/cluster/clustertest"
+	"github.com/torture-harness/torture/harness/history"
+)
+
+func TestMain(m *testing.M) { os.Exit(clustertest.Main(m, nil)) }
+
+func TestStore(t *testing.T) {
+	servers := clustertest.Start(t, cluster.Spec{Postgres: true})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := openStore(ctx, servers.PostgresDSN(), "cell", []string{"r00", "r01"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	client, err := pgx.Connect(ctx, withSchema(servers.PostgresDSN(), "cell")+"&application_name=cell/w1/r00")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := client.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// Every way to change the payload is in the journal, in its order; a change
+	// of the fence alone is a claim and no write.
+	exec(`UPDATE config SET payload = '{"write_id":"a","grant":"g1","basis":"init"}', last_fence = 7 WHERE id = 0`)
+	exec(`UPDATE config SET last_fence = 8 WHERE id = 0`)
+	exec(`UPDATE config SET payload = jsonb_set(payload, '{write_id}', '"b"') WHERE id = 0`)
+	exec(`BEGIN; UPDATE config SET payload = '{"write_id":"rolled back"}'; ROLLBACK`)
+	entries, err := s.journal(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 2 || entries[0].WriteID != "a" || entries[1].WriteID != "b" || entries[0].Seq >= entries[1].Seq {
+		t.Errorf("journal: %+v", entries)
+	}
+	if e := entries[0]; e.Resource != "r00" || e.Grant != "g1" || e.Basis != "init" || e.LastFence != 7 || e.BackendPID != int(client.PgConn().PID()) || e.Time == "" {
+		t.Errorf("entry: %+v", e)
+	}
+
+	// The observer sees all rows in one statement, and notices one that is gone.
+	var events []history.Event
+	o := &observer{store: s, record: func(e history.Event) { events = append(events, e) }}
+	if err := o.read(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if last := events[len(events)-1]; last.Seen["r00"] != "b" || last.Seen["r01"] != history.InitialWrite {
+		t.Errorf("seen: %v", last.Seen)
+	}
+	exec(`DELETE FROM config WHERE id = 1`)
+	if err := o.read(ctx); !errors.Is(err, errNoRows) {
+		t.Errorf("a missing row: %v", err)
+	}
+	if last := events[len(events)-1]; last.Outcome != history.Fail || last.Seen != nil {
+		t.Errorf("a read without a row: %+v", last)
+	}
+
+	// Quiet only once the client's backend is gone.
+	short, stop := context.WithTimeout(ctx, 300*time.Millisecond)
+	defer stop()
+	if err := s.quiesce(short, "cell/"); err == nil || !strings.Contains(err.Error(), "1 connections") {
+		t.Errorf("quiesce with a client: %v", err)
+	}
+	if err := client.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.quiesce(ctx, "cell/"); err != nil {
+		t.Error(err)
+	}
+	if err := s.drop(ctx); err != nil {
+		t.Error(err)
+	}
+}
