@@ -15,7 +15,7 @@ func (durability) Check(c *cell) outcome {
 	if c.journal == nil {
 		return outcome{verdict: Undecided, reason: "there is no journal"}
 	}
-	o := outcome{verdict: Holds, decidedBy: journals}
+	o := outcome{verdict: Holds, decidedBy: byJournal}
 	for _, e := range c.resources {
 		there := c.journal.ids[e.name]
 		for _, w := range e.writes {

@@ -28,6 +28,9 @@ func TestExposures(t *testing.T) {
 		{"the newer write comes later", []op{a, readA, b, readB, late, writes("B", "gB", "wB", "init", 50, 51)}, 0, 0},
 		{"read late, on top of the newer write", []op{a, b, readB, writeB, reads("A", 30, 31, "wB"), writes("A", "gA", "wA", "wB", 40, 41)}, 0, 1},
 		{"read before two newer writes", []op{a, b, readB, writeB, reads("A", 30, 31, "wB"), reads("B", 32, 33, "wB"), writes("B", "gB", "wB2", "wB", 34, 35), rejected(writes("A", "gA", "wA", "wB", 40, 41))}, 1, 1},
+		{"the newer write was answered while it was under way", []op{a, readA, b, readB, writes("B", "gB", "wB", "init", 41, 45), rejected(writes("A", "gA", "wA", "init", 40, 60))}, 0, 0},
+		{"overlapping grants", []op{acquires("A", "gA", 0, 21), reads("A", 22, 23, "init"), b, readB, writeB, rejected(late)}, 0, 0},
+		{"touching grants", []op{acquires("A", "gA", 0, 20), reads("A", 22, 23, "init"), b, readB, writeB, rejected(late)}, 0, 0},
 		{"the newest holder writes twice", []op{a, readA, b, readB, writeB, reads("B", 30, 31, "wB"), writes("B", "gB", "wB2", "wB", 32, 33)}, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -89,6 +92,8 @@ func TestHandovers(t *testing.T) {
 		{"B tried while A held it", []op{acquires("A", "gA", 0, 1), try("B", 5), rel("A", "gA", 10), acquires("B", "gB", 15, 16)}, nil, 1},
 		{"B came later", []op{acquires("A", "gA", 0, 1), rel("A", "gA", 10), acquires("B", "gB", 15, 16)}, nil, 0},
 		{"B had said that it wants it", []op{acquires("A", "gA", 0, 1), rel("A", "gA", 10), acquires("B", "gB", 15, 16)}, []history.Event{{Type: history.TypeWant, Time: 5 * ms, Worker: "B", Client: "B/r00", Resource: "r00"}}, 1},
+		{"B tried before the release was answered", []op{acquires("A", "gA", 0, 1), releases("A", "gA", 5, 20), try("B", 15), acquires("B", "gB", 25, 26)}, nil, 1},
+		{"B tried after a release that nobody answered", []op{acquires("A", "gA", 0, 1), unknownOp(releases("A", "gA", 5, 20)), try("B", 15), acquires("B", "gB", 25, 26)}, nil, 0},
 		{"A takes it twice", []op{acquires("A", "gA", 0, 1), rel("A", "gA", 10), acquires("A", "gA2", 15, 16)}, nil, 0},
 		{"A's lease ends", []op{lease(10, acquires("A", "gA", 0, 1)), try("B", 5), acquires("B", "gB", 15, 16)}, nil, 1},
 		{"three in turn", []op{acquires("A", "gA", 0, 1), try("B", 2), try("C", 3), rel("A", "gA", 10), acquires("B", "gB", 15, 16), rel("B", "gB", 20), acquires("C", "gC", 25, 26)}, nil, 2},
@@ -106,6 +111,7 @@ func TestHandovers(t *testing.T) {
 		want int
 	}{
 		{"apart", []op{reads("A", 0, 1, "init"), writes("A", "", "wA", "init", 2, 3), reads("B", 10, 11, "wA"), writes("B", "", "wB", "wA", 12, 13)}, 0},
+		{"read while the other wrote", []op{reads("A", 0, 1, "init"), writes("A", "", "wA", "init", 2, 5), reads("B", 4, 6, "wA"), writes("B", "", "wB", "wA", 12, 13)}, 1},
 		{"overlapping", []op{reads("A", 0, 1, "init"), reads("B", 0, 1, "init"), writes("A", "", "wA", "init", 2, 3), rejected(writes("B", "", "wB", "init", 12, 13))}, 1},
 	} {
 		if f := judged(t, lockless(recorded(c.ops...)), nil, Config{}).Findings[RMWAtomic]; f.Exposures != c.want {

@@ -74,7 +74,7 @@ func TestJournalCleanAndClientsNot(t *testing.T) {
 	hist := recorded(acquires("A", "gA", 0, 1), reads("A", 2, 3, "init"), writes("A", "gA", "wA", "init", 4, 5))
 	c := newCell(hist, accepted(hist, "wA"), Config{Budget: DefaultBudget})
 	o := outcome{verdict: Holds}
-	fenceOrderModel.settle(c, c.resources[0], &o, reading{answer: legal, by: journals}, reading{answer: illegal, by: porcupines})
+	fenceOrderModel.settle(c, c.resources[0], &o, reading{answer: legal, by: byJournal}, reading{answer: illegal, by: byPorcupine})
 	if o.verdict != Undecided || len(o.errors) != 1 {
 		t.Errorf("verdict %s, errors %q", o.verdict, o.errors)
 	}

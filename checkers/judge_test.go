@@ -64,7 +64,7 @@ func TestUnknownIsNoPass(t *testing.T) {
 		t.Fatalf("this history is meant to need a search, and is decided: %v", a)
 	}
 	full := judged(t, hist, nil, Config{}).Findings[StaleOverwrite]
-	if full.Verdict != Violated || full.DecidedBy != porcupines || full.Count != 1 {
+	if full.Verdict != Violated || full.DecidedBy != byPorcupine || full.Count != 1 {
 		t.Fatalf("with time to search: %+v", full)
 	}
 	j := judged(t, hist, nil, Config{Budget: time.Nanosecond, Contract: Contract{StaleOverwrite: Promised}})
@@ -148,6 +148,7 @@ func TestUnplannedStall(t *testing.T) {
 		{"somebody else's stall", "none", []history.Event{stall("B", 1290, 1250)}, Failed},
 		{"a stall before it", "none", []history.Event{stall("A", 0, 1250)}, Failed},
 		{"a stall too short to matter", "none", []history.Event{stall("A", 1290, 120)}, Failed},
+		{"a stall that was mostly after the write", "none", []history.Event{stall("A", 2000, 900)}, Failed},
 		{"a stall under a fault", "pause-random", []history.Event{stall("A", 1290, 1250)}, Failed},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,6 +1,10 @@
 package checkers
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/torture-harness/torture/harness/history"
+)
 
 func TestLanded(t *testing.T) {
 	// The pause is [10,100].
@@ -37,6 +41,12 @@ func TestLanded(t *testing.T) {
 		{"a renewal from elsewhere does not count", "P3", "etcd", []op{a, readA, by("renewer", renews("A", "gA", 6, 7)), b, late}, 1},
 		{"without a lock", "P3", "none", []op{reads("A", 2, 3, "init"), writes("A", "", "wA", "init", 101, 102)}, 1},
 		{"without a lock, not around", "P3", "none", []op{reads("A", 2, 3, "init"), writes("A", "", "wA", "init", 4, 5)}, 0},
+		{"without a lock, while it read", "P3", "none", []op{reads("A", 2, 11, "init"), writes("A", "", "wA", "init", 101, 102)}, 0},
+		{"without a lock, while it wrote", "P3", "none", []op{reads("A", 2, 3, "init"), writes("A", "", "wA", "init", 99, 102)}, 0},
+		{"blind, while it wrote", "", "etcd", []op{a, readA, b, writes("A", "gA", "wA", "init", 99, 102)}, 0},
+		{"blind, while it acquired", "", "etcd", []op{acquires("A", "gA", 5, 11), acquires("B", "gB", 50, 51), reads("A", 101, 102, "init"), writes("A", "gA", "wA", "init", 103, 104)}, 0},
+		{"without a lock, blind, another client of A wrote", "", "none", []op{reads("A", 2, 3, "init"), by("other", reads("A", 50, 51, "init")), writes("A", "", "wA", "init", 101, 102)}, 0},
+		{"without a lock, blind, B read only after it", "", "none", []op{reads("A", 2, 3, "init"), reads("B", 99, 101, "init"), writes("B", "", "wB", "init", 103, 104), writes("A", "", "wA", "init", 101, 102)}, 0},
 		{"blind", "", "etcd", []op{a, readA, b, late}, 1},
 		{"blind, before the read", "", "etcd", []op{a, b, reads("A", 101, 102, "init"), writes("A", "gA", "wA", "init", 103, 104)}, 1},
 		{"blind, and it did not write", "", "etcd", []op{a, readA, b, lost(releases("A", "gA", 101, 102))}, 1},
@@ -58,5 +68,29 @@ func TestLanded(t *testing.T) {
 				t.Errorf("%d of %d pauses landed, want %d", j.PausesLanded, j.Pauses, c.want)
 			}
 		})
+	}
+}
+
+// TestPausesOf: an exposure belongs to the last pause that overlaps it, of its
+// own worker unless it may be anybody's.
+func TestPausesOf(t *testing.T) {
+	c := &cell{pauses: []history.Pause{{ID: "p1", Worker: "A", From: 10, To: 20}, {ID: "p2", Worker: "A", From: 30, To: 40}, {ID: "p3", Worker: "B", From: 50, To: 60}}}
+	for _, x := range []struct {
+		name string
+		of   []exposure
+		want int
+	}{
+		{"one", []exposure{{worker: "A", from: 5, to: 25}}, 1},
+		{"two in one", []exposure{{worker: "A", from: 5, to: 25}, {worker: "A", from: 8, to: 22}}, 1},
+		{"one each", []exposure{{worker: "A", from: 5, to: 25}, {worker: "A", from: 25, to: 45}}, 2},
+		{"one over two pauses", []exposure{{worker: "A", from: 5, to: 45}}, 1},
+		{"before", []exposure{{worker: "A", from: 1, to: 9}}, 0},
+		{"between", []exposure{{worker: "A", from: 21, to: 29}}, 0},
+		{"another worker's pause", []exposure{{worker: "B", from: 5, to: 25}}, 0},
+		{"anybody's", []exposure{{from: 5, to: 25}, {from: 45, to: 55}}, 2},
+	} {
+		if got := c.pausesOf(x.of); got != x.want {
+			t.Errorf("%s: %d pauses, want %d", x.name, got, x.want)
+		}
 	}
 }

@@ -16,7 +16,7 @@ const redisSlack = int64(2 * time.Millisecond)
 // leaseEnd is the moment until which a grant's lease certainly lasted, unless
 // somebody removed it: start + TTL, where start is the call of the last
 // acknowledged request that set or renewed it, or the call of its release.
-// A grant without a lease and without a release is certain for no time.
+// A lock without a lease and without a release is certain for no time.
 func leaseEnd(g *grant, slack int64) int64 {
 	start, ttl := g.acquire.LeaseCall, g.acquire.LeaseTTL
 	release := int64(history.Never)
@@ -31,14 +31,10 @@ func leaseEnd(g *grant, slack int64) int64 {
 			release = min(release, op.Call)
 		}
 	}
-	end := int64(history.Never)
-	if ttl != 0 {
-		end = start + ttl
+	if ttl == 0 && release != history.Never {
+		return release - slack
 	}
-	if end = min(end, release); end == history.Never {
-		return g.ret
-	}
-	return end - slack
+	return min(start+ttl, release) - slack
 }
 
 // exclusive is the two-sided rule: grants g and h, their leases lasting at

@@ -42,6 +42,10 @@ func leaseCases() []leaseCase {
 		{"the lease begins before the acquire", "etcd", []op{leaseCall(0, lease(1000, acquires("A", "gA", 300, 301))), lease(1000, acquires("B", "gB", 1100, 1101))}, Holds, ""},
 		{"a lock without a lease, released after", "etcd", []op{lease(0, acquires("A", "gA", 1, 2)), b, releases("A", "gA", 600, 601)}, Violated, "gB"},
 		{"a lock without a lease or a release", "etcd", []op{lease(0, acquires("A", "gA", 1, 2)), b}, Holds, ""},
+		{"a lock without a lease or a release, in flight", "etcd", []op{lease(0, acquires("A", "gA", 1, 600)), b}, Holds, ""},
+		// A's lease lasts at least until 1001, whenever it began.
+		{"B returned while A's was in flight and certain", "etcd", []op{lease(1000, acquires("A", "gA", 1, 1500)), lease(1000, acquires("B", "gB", 990, 1000))}, Violated, "gA"},
+		{"B returned when A's may have ended", "etcd", []op{lease(1000, acquires("A", "gA", 1, 1500)), lease(1000, acquires("B", "gB", 990, 1001))}, Holds, ""},
 		{"refused", "etcd", []op{a, as(history.Fail, b)}, Holds, ""},
 		{"other resources have other locks", "etcd", []op{a, in("r01", b)}, Holds, ""},
 
@@ -51,6 +55,7 @@ func leaseCases() []leaseCase {
 		{"answered at the lease's end", "etcd", []op{a, lost(releases("A", "gA", 990, 1001))}, Holds, ""},
 		{"the second release finds nothing", "etcd", []op{a, releases("A", "gA", 400, 401), lost(releases("A", "gA", 500, 501))}, Holds, ""},
 		{"the first may have been applied", "etcd", []op{a, unknownOp(releases("A", "gA", 400, 401)), lost(releases("A", "gA", 500, 501))}, Holds, ""},
+		{"renewal failed, then gone", "etcd", []op{a, failed(renews("A", "gA", 900, 901)), lost(releases("A", "gA", 1500, 1501))}, Holds, ""},
 		{"renewed, then gone", "etcd", []op{a, renews("A", "gA", 900, 901), lost(releases("A", "gA", 1500, 1501))}, Violated, "A-release-1500"},
 	}
 }
@@ -96,8 +101,8 @@ func TestOneSidedLeaseRule(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"stopped between sending and reading"}; !slices.Equal(wrong, want) {
-		t.Errorf("the one-sided rule errs in %q, want in %q alone", wrong, want)
+	if !slices.Contains(wrong, "stopped between sending and reading") {
+		t.Errorf("the one-sided rule errs in %q, so the main case shows nothing", wrong)
 	}
 }
 

@@ -23,7 +23,7 @@ func (m *model) Property() Property { return m.property }
 
 // Check judges each resource by itself.
 func (m *model) Check(c *cell) outcome {
-	o := outcome{verdict: Holds, decidedBy: porcupines}
+	o := outcome{verdict: Holds, decidedBy: byPorcupine}
 	for _, e := range c.resources {
 		o.exposures = append(o.exposures, m.exposures(c, e)...)
 	}
@@ -82,20 +82,20 @@ func (m *model) settle(c *cell, e *evidence, o *outcome, journal, clients readin
 		o.undecided("two checks disagree about " + e.name)
 	case clients.answer == unknown:
 		o.undecided("budget exceeded at " + e.name)
-	case o.verdict == Holds && clients.by != porcupines:
+	case o.verdict == Holds && clients.by != byPorcupine:
 		o.decidedBy = clients.by
 	}
 }
 
-// porcupines and the others are what Finding.DecidedBy says.
+// What Finding.DecidedBy says of a model; the other checkers name their rule.
 const (
-	porcupines = "porcupine"
-	searchFree = "search-free"
-	journals   = "journal"
+	byPorcupine = "porcupine"
+	bySearchFree = "search-free"
+	byJournal   = "journal"
 )
 
 func (o *outcome) violated(m *model, r reading) {
-	if o.verdict != Violated || r.by == journals {
+	if o.verdict != Violated || r.by == byJournal {
 		o.decidedBy = r.by
 	}
 	o.verdict, o.reason = Violated, ""
@@ -113,7 +113,7 @@ func (o *outcome) undecided(reason string) {
 // along walks the journal; unknown without one, or with one that has holes.
 func (m *model) along(c *cell, e *evidence) reading {
 	if c.journal == nil || c.journal.unusable[e.name] {
-		return reading{by: journals}
+		return reading{by: byJournal}
 	}
 	var found []violation
 	if m.property == Register {
@@ -121,7 +121,7 @@ func (m *model) along(c *cell, e *evidence) reading {
 	} else {
 		found = walk(e, c.journal.walks[e.name], m)
 	}
-	return reading{answerOf(len(found) == 0), found, journals}
+	return reading{answerOf(len(found) == 0), found, byJournal}
 }
 
 // byClients decides from what clients recorded, twice: by Porcupine and without
@@ -136,9 +136,9 @@ func (m *model) byClients(c *cell, e *evidence, o *outcome) reading {
 		o.errors = append(o.errors, fmt.Sprintf("%s of %s: Porcupine and the search-free check disagree", m.property, e.name))
 		return reading{}
 	case searched != unknown:
-		return reading{searched, found, porcupines}
+		return reading{searched, found, byPorcupine}
 	}
-	return reading{direct, found, searchFree}
+	return reading{direct, found, bySearchFree}
 }
 
 func (e *evidence) lastEffective() *write {

@@ -43,6 +43,10 @@ func TestRefusals(t *testing.T) {
 		{"somebody wrote before", "version", []op{readB, writes("B", "", "wB", "init", 24, 25), reads("A", 30, 31, "wB"), rejected(writes("A", "", "wA", "wB", 40, 41))}, Violated},
 		{"somebody's unknown write", "version", []op{readA, readB, unknownOp(writes("B", "", "wB", "init", 24, 25)), rejected(writes("A", "", "wA", "init", 40, 41))}, Holds},
 
+		{"somebody writes while it is refused", "version", []op{readA, readB, writes("B", "", "wB", "init", 41, 50), rejected(writes("A", "", "wA", "init", 40, 45))}, Holds},
+		{"somebody writes after it was refused", "version", []op{readA, readB, rejected(writes("A", "", "wA", "init", 40, 45)), writes("B", "", "wB", "init", 46, 50)}, Violated},
+		{"somebody wrote while it read", "version", []op{readB, writes("B", "", "wB", "init", 24, 30), reads("A", 29, 35, "init"), rejected(writes("A", "", "wA", "init", 40, 41))}, Holds},
+
 		{"a plain UPDATE refuses nothing", "plain", []op{a, readA, b, readB, writeB, refusedA}, Violated},
 		{"nobody knows this guard", "homemade", []op{a, readA, b, readB, writeB, refusedA}, Undecided},
 	} {

@@ -21,8 +21,7 @@ var registerModel = model{
 }
 
 func decideRegister(e *evidence, cs []*cluster) (answer, []violation) {
-	edge := func(x, y *cluster) bool { return x.before(y) }
-	if acyclic(cs, edge) {
+	if acyclic(cs, false) {
 		return legal, nil
 	}
 	var out []violation
@@ -30,6 +29,7 @@ func decideRegister(e *evidence, cs []*cluster) (answer, []violation) {
 		for _, y := range cs[:i] {
 			if x.before(y) && y.before(x) {
 				out = append(out, between(x, y))
+				break
 			}
 		}
 	}

@@ -82,9 +82,10 @@ func (b *Breakpoints) Go(resources []string) {
 
 // Abandon disarms everything for good and lets everybody go on.
 func (b *Breakpoints) Abandon() {
-	b.Disarm()
 	b.mu.Lock()
-	b.abandoned = true
+	b.abandoned = true // at once with the disarming, so that nobody arms in between
+	clear(b.points)
+	b.armed.Store(false)
 	b.mu.Unlock()
 	b.Go(nil)
 }

@@ -88,18 +88,26 @@ func (c *Client) update(ctx context.Context) {
 		if g = c.acquire(ctx); g == nil {
 			return
 		}
-		c.Points.Reach(context.Background(), AfterAcquire, c.name(), c.Resource)
+		c.reach(AfterAcquire)
 	}
 	if entry, ok := c.enter(g); ok {
 		_ = lock.Pause(context.Background(), c.around(c.Pace.Think))
-		c.Points.Reach(context.Background(), AfterRead, c.name(), c.Resource)
+		c.reach(AfterRead)
 		if c.check(g) {
 			c.write(g, entry)
 		}
 	}
 	if c.Locker != nil {
-		c.Points.Reach(context.Background(), BeforeRelease, c.name(), c.Resource)
+		c.reach(BeforeRelease)
 		c.release(g)
+	}
+}
+
+// reach waits at a point if it is armed. The update is finished whatever comes,
+// so only the word to go on ends it.
+func (c *Client) reach(point string) {
+	if c.Points.Reach(context.Background(), point, c.name(), c.Resource) {
+		c.Record(history.Event{Type: history.TypeLeave, Time: history.Now(), Worker: c.Worker, Client: c.name(), Resource: c.Resource, Point: point})
 	}
 }
 
@@ -209,7 +217,7 @@ func (c *Client) check(g *grant) bool {
 	if err != nil {
 		return false
 	}
-	c.Points.Reach(context.Background(), AfterCheck, c.name(), c.Resource)
+	c.reach(AfterCheck)
 	return true
 }
 

@@ -13,6 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/torture-harness/torture/harness/guardian/pidfd"
+	"github.com/torture-harness/torture/harness/proc"
 )
 
 // TestServers asks of one cluster per provider all that needs a running one.
@@ -158,6 +161,7 @@ func stopAndContinue(t *testing.T, s *Server) {
 	if err := s.Stop(ctx); err == nil {
 		t.Error("a stopped server was stopped")
 	}
+	assertStopped(t, s)
 	mustNotPut(t, s, "stop")
 	conn, err := net.Dial("tcp", s.Addr) // the kernel still takes connections
 	if err != nil {
@@ -170,6 +174,24 @@ func stopAndContinue(t *testing.T, s *Server) {
 	}
 	mustPut(t, s, "stop", "after")
 	mustGet(t, s, "stop", "after")
+}
+
+// assertStopped looks at what the server runs in, with other eyes than Stop's.
+func assertStopped(t *testing.T, s *Server) {
+	t.Helper()
+	b, ok := s.body.(*processBody)
+	if !ok {
+		return // a frozen process shows no state of its own; mustNotPut has to do
+	}
+	all := pidfd.WorkingIn(b.dir, b.host.binaries)
+	if s.Kind == Postgres && len(all) < 4 {
+		t.Errorf("PostgreSQL has only the processes %v", all)
+	}
+	for _, p := range all {
+		if state, err := proc.StateOf(p.Pid); err != nil || state != 'T' {
+			t.Errorf("process %d of %s is in state %c: %v", p.Pid, s.Name, state, err)
+		}
+	}
 }
 
 func killAndRestart(t *testing.T, s *Server) {

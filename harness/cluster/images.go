@@ -22,45 +22,55 @@ var official = map[Kind]string{
 // without one must not wait long to find out.
 const pullBegins = 8 * time.Second
 
-// images finds the image of every kind that spec wants: the one asked for; else
-// the official one if it is here; else the one built here; else the official
-// one pulled; else one built now. It returns what to run and its id by kind.
+// findImages finds the image of every kind that spec wants: the one asked for;
+// else the official one if it is here; else the one built here; else the
+// official one pulled; else one built now. It returns what to run and its id, by
+// kind.
 func findImages(ctx context.Context, c *client.Client, spec Spec) (names, ids map[string]string, err error) {
 	names, ids = map[string]string{}, map[string]string{}
+	var absent []Kind
 	for _, kind := range spec.kinds() {
-		name, err := findImage(ctx, c, kind, spec)
-		if err != nil {
+		name := spec.Images[string(kind)]
+		if name != "" {
+			if err := have(ctx, c, name); err != nil {
+				return nil, nil, err
+			}
+		} else {
+			name, _ = localImage(ctx, c, kind)
+		}
+		if name == "" {
+			absent = append(absent, kind)
+		}
+		names[string(kind)] = name
+	}
+	if err := getImages(ctx, c, absent, spec.say); err != nil {
+		return nil, nil, err
+	}
+	for _, kind := range spec.kinds() {
+		if names[string(kind)] == "" {
+			names[string(kind)], _ = localImage(ctx, c, kind)
+		}
+		if ids[string(kind)], err = imageID(ctx, c, names[string(kind)]); err != nil {
 			return nil, nil, err
 		}
-		id, err := imageID(ctx, c, name)
-		if err != nil {
-			return nil, nil, err
-		}
-		names[string(kind)], ids[string(kind)] = name, id
 	}
 	return names, ids, nil
 }
 
-func findImage(ctx context.Context, c *client.Client, kind Kind, spec Spec) (string, error) {
-	if name := spec.Images[string(kind)]; name != "" {
-		return name, have(ctx, c, name)
-	}
-	if name, ok := localImage(ctx, c, kind); ok {
-		return name, nil
-	}
-	if registryAnswers(ctx, c, official[kind]) {
-		spec.say("pulling %s", official[kind])
-		if err := pull(ctx, c, official[kind]); err == nil {
-			return official[kind], nil
+// getImages pulls the official images of kinds, or builds those that cannot be
+// pulled.
+func getImages(ctx context.Context, c *client.Client, kinds []Kind, say func(string, ...any)) error {
+	var toBuild []Kind
+	for _, kind := range kinds {
+		if registryAnswers(ctx, c, official[kind]) {
+			say("pulling %s", official[kind])
+			if pull(ctx, c, official[kind]) == nil {
+				continue
+			}
 		}
+		toBuild = append(toBuild, kind)
 	}
-	if err := buildImages(ctx, c, []Kind{kind}, spec.say); err != nil {
-		return "", err
-	}
-	if name, ok := localImage(ctx, c, kind); ok {
-		return name, nil
-	}
-	return "", fmt.Errorf("the image for %s was built and is not there", kind)
+	return buildImages(ctx, c, toBuild, say)
 }
 
 // localImage is an image that needs no registry: the official one if somebody

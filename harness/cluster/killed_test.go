@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -90,36 +91,44 @@ func startVictimProcess(t *testing.T, provider, id string) (*exec.Cmd, victimSay
 }
 
 func TestKilled(t *testing.T) {
-	onProviders(t, func(t *testing.T, p Provider) {
-		t.Run("the guardian cleans up", func(t *testing.T) {
-			id := newID()
-			cmd, says := startVictimProcess(t, p.Name(), id)
-			assertThere(t, p, id, says)
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			waitUntil(t, "the guardian has finished", func() bool { return !hasLedger(t, id) })
-			assertNothingLeft(t, p, id, says)
-		})
-		t.Run("clean does when the guardian was killed", func(t *testing.T) {
-			id, other := newID(), newID()
-			cmd, says := startVictimProcess(t, p.Name(), id)
-			_, otherSays := startVictimProcess(t, p.Name(), other)
-			if err := syscall.Kill(says.Guardian, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			_ = cmd.Wait()
-			report, err := guardian.Clean(testContext(t), io.Discard)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Logf("%+v", report)
-			assertNothingLeft(t, p, id, says)
-			assertThere(t, p, other, otherSays)
-		})
+	t.Run("process", func(t *testing.T) { killed(t, NewProcesses()) })
+	t.Run("container", func(t *testing.T) {
+		needEngine(t)
+		killed(t, NewContainers())
+	})
+}
+
+func killed(t *testing.T, p Provider) {
+	t.Run("the guardian cleans up", func(t *testing.T) {
+		id := newID()
+		cmd, says := startVictimProcess(t, p.Name(), id)
+		assertThere(t, p, id, says)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		waitUntil(t, "the guardian has finished", func() bool { return !hasLedger(t, id) })
+		assertNothingLeft(t, p, id, says)
+	})
+	t.Run("clean does when the guardian was killed", func(t *testing.T) {
+		id, other := newID(), newID()
+		cmd, says := startVictimProcess(t, p.Name(), id)
+		_, otherSays := startVictimProcess(t, p.Name(), other)
+		if err := syscall.Kill(says.Guardian, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		report, err := guardian.Clean(testContext(t), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(report.Cleaned, id) || !slices.Contains(report.Alive, other) {
+			t.Errorf("%+v", report)
+		}
+		assertNothingLeft(t, p, id, says)
+		assertThere(t, p, other, otherSays)
 	})
 }
 

@@ -64,12 +64,24 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// onProviders runs a test once per provider. Only where there is no container
-// engine are containers left out.
+// testContextAfter is for cleanups, which run after the test's own context.
+func testContextAfter(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// onProviders runs a test once per provider, both at once. Only where there is
+// no container engine are containers left out.
 func onProviders(t *testing.T, test func(t *testing.T, p Provider)) {
-	t.Run("process", func(t *testing.T) { test(t, NewProcesses()) })
+	t.Run("process", func(t *testing.T) {
+		t.Parallel()
+		test(t, NewProcesses())
+	})
 	t.Run("container", func(t *testing.T) {
 		needEngine(t)
+		t.Parallel()
 		test(t, NewContainers())
 	})
 }

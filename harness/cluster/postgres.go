@@ -24,6 +24,7 @@ func postgresLaunch(s *Server, dir string, maxConnections int) launch {
 		"dynamic_shared_memory_type=mmap", // in the data folder, which is removed; not in /dev/shm
 		"wal_level=minimal",
 		"max_wal_senders=0",
+		"recovery_init_sync_method=syncfs", // after a kill one call, not one per file of an initdb that synced none
 		"jit=off",
 		"idle_session_timeout=0",
 		"tcp_keepalives_idle=0",

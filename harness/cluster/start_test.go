@@ -83,6 +83,7 @@ func TestPortTaken(t *testing.T) {
 	}
 	for name, ask := range specs {
 		t.Run("process "+name, func(t *testing.T) {
+			t.Parallel()
 			spec := newSpec(t)
 			ask(&spec)
 			c := mustStart(t, &Processes{ports: thief(t, 1)}, spec)
@@ -90,6 +91,7 @@ func TestPortTaken(t *testing.T) {
 		})
 		t.Run("container "+name, func(t *testing.T) {
 			needEngine(t)
+			t.Parallel()
 			spec := newSpec(t)
 			ask(&spec)
 			c := mustStart(t, &Containers{ports: thief(t, 1)}, spec)
@@ -97,6 +99,7 @@ func TestPortTaken(t *testing.T) {
 		})
 	}
 	t.Run("always", func(t *testing.T) {
+		t.Parallel()
 		spec := newSpec(t)
 		spec.Redis = 2
 		_, err := (&Processes{ports: thief(t, tries)}).Start(testContext(t), spec)

@@ -110,7 +110,7 @@ func machineSize() Item {
 	item.Detail = fmt.Sprintf("%d cores, %.1f GiB of memory available", runtime.NumCPU(), float64(memory)/(1<<30))
 	if runtime.NumCPU() < minCores || memory < minMemory {
 		item.State = Degraded
-		item.Fix = "2 cores and 4 GiB are wanted; with less, cells above 85 % load end as inconclusive: shorten nothing, lower the number of workers"
+		item.Fix = "2 cores and 4 GiB are wanted: a cell at more than 85 % load ends as inconclusive"
 	}
 	return item
 }

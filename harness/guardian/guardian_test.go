@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -318,6 +319,43 @@ func TestCloseNamesAndRemovesWhatIsLeft(t *testing.T) {
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("%s is left", dir)
+	}
+}
+
+// A run may die before its guardian is up: then nobody reads of its watch.
+func TestRunDiesBeforeTheGuardianIsUp(t *testing.T) {
+	id := newID()
+	_, target := sleeper(t)
+	boot := proc.BootID()
+	dir := deadRun(t, id, entry{Kind: kindRun, Boot: boot}, entry{Kind: kindProcess, Boot: boot, Pid: target.Pid, Start: target.Start})
+	watched, pipe, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, onWatch, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = pipe.Close(), ready.Close()
+	cmd := exec.Command(os.Args[0], Command, dir)
+	cmd.ExtraFiles = []*os.File{watched, onWatch}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if alive(target.Pid) {
+		t.Error("it is alive")
+	}
+	if hasLedger(t, id) {
+		t.Error("the ledger is left")
+	}
+}
+
+func TestStartedByHand(t *testing.T) {
+	for _, args := range [][]string{{Command}, {Command, t.TempDir()}} {
+		out, err := exec.Command(os.Args[0], args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "started by torture itself") {
+			t.Errorf("%v: %v: %s", args, err, out)
+		}
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // dismissal in the pipe says that the run has ended in order.
@@ -23,15 +25,16 @@ func Main(args []string) int {
 	// The terminal's signals are for the run; the guardian ends when the run
 	// does. Nothing but SIGKILL makes it leave.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGPIPE)
-	if len(args) != 1 {
+	watched, onWatch := inheritedPipe(3), inheritedPipe(4)
+	if len(args) != 1 || watched == nil || onWatch == nil {
 		fmt.Fprintln(os.Stderr, "the guardian is started by torture itself")
 		return 2
 	}
 	dir := args[0]
-	watched, onWatch := os.NewFile(3, "pipe"), os.NewFile(4, "ready")
-	if _, err := onWatch.Write([]byte{1}); err != nil {
-		fmt.Fprintln(os.Stderr, "the guardian is started by torture itself:", err)
-		return 2
+	// A broken pipe: the run has died already, and there is work to do.
+	if _, err := onWatch.Write([]byte{1}); err != nil && !errors.Is(err, syscall.EPIPE) {
+		say(os.Stderr, "cannot say that the watch has begun: %v", err)
+		return 1
 	}
 	_ = onWatch.Close()
 
@@ -56,6 +59,15 @@ func Main(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+// inheritedPipe is a file descriptor that is a pipe, nil if it is none.
+func inheritedPipe(fd int) *os.File {
+	var stat unix.Stat_t
+	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
+		return nil
+	}
+	return os.NewFile(uintptr(fd), "pipe")
 }
 
 // finish cleans up after a dead run, whose lock the caller holds, and removes

@@ -73,8 +73,10 @@ func (c *child) run(lines *bufio.Scanner) error {
 		return err
 	}
 	background, stop := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() { WatchStalls(background, c.setup.Worker, c.record) })
+	defer watching.Wait() // it records, so it must end before the recorder is closed
 	defer stop()
-	go WatchStalls(background, c.setup.Worker, c.record)
 	c.say(Report{Say: sayReady})
 
 	ctx, finish := context.WithCancel(background)

@@ -29,6 +29,7 @@ type Fleet struct {
 	listeners map[int]func(nemesis.Seen)
 	nextID    int
 	failed    chan error // the first unexpected end of a worker
+	watching  sync.WaitGroup
 }
 
 // NewFleet prepares a fleet whose workers write their parts of the history into
@@ -85,7 +86,7 @@ func (f *Fleet) start(ctx context.Context, name string) error {
 		return err
 	}
 	f.record(history.Event{Type: history.TypeWorker, Time: history.Now(), Worker: name, Status: "started", PID: m.process.Pid()})
-	go f.watch(m)
+	f.watching.Go(func() { f.watch(m) })
 	return nil
 }
 
@@ -263,7 +264,8 @@ func (f *Fleet) Finish(ctx context.Context) error {
 		select {
 		case <-m.process.Done():
 			m.in.Close()
-			if m.process.Err() != nil {
+			<-m.drained
+			if m.process.Err() != nil || m.said != nil {
 				errs = append(errs, m.end())
 			}
 		case <-ctx.Done():
@@ -287,11 +289,18 @@ func (f *Fleet) leave() []*member {
 	return members
 }
 
-// Destroy kills whatever is left, stopped or not.
+// Destroy kills whatever is left, stopped or not. Nothing is recorded any more
+// when it returns before the end of ctx.
 func (f *Fleet) Destroy(ctx context.Context) {
+	left := 0
 	for _, m := range f.leave() {
-		_ = m.process.Kill(ctx)
+		if err := m.process.Kill(ctx); err != nil {
+			left++ // ctx has ended before the process did
+		}
 		m.in.Close()
+	}
+	if left == 0 {
+		f.watching.Wait()
 	}
 }
 

@@ -59,21 +59,31 @@ func launch(exe, logs string, setup Setup, told func(pid int, start uint64) erro
 	}
 	go m.listen(out, hear)
 	if err := told(m.process.Pid(), m.process.StartTime()); err != nil {
-		_ = m.process.Kill(context.Background())
+		m.abandon()
 		return nil, err
 	}
-	return m, m.send(setup)
+	if err := m.send(setup); err != nil {
+		m.abandon()
+		return nil, err
+	}
+	return m, nil
+}
+
+// abandon ends a child that nobody knows of yet.
+func (m *member) abandon() {
+	_ = m.process.Kill(context.Background())
+	m.in.Close()
 }
 
 func (m *member) listen(out *os.File, hear func(*member, Report)) {
 	defer close(m.drained)
 	defer out.Close()
 	lines := bufio.NewScanner(out)
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		var r Report
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			m.said = fmt.Errorf("line %d of its standard output is no report: %w", n, err)
-			continue
+			r = Report{Say: sayError, Error: fmt.Sprintf("line %d of its standard output is no report: %v", n, err)}
 		}
 		switch r.Say {
 		case sayReady:
@@ -82,6 +92,10 @@ func (m *member) listen(out *os.File, hear func(*member, Report)) {
 			m.said = errors.New(r.Error)
 		}
 		hear(m, r)
+	}
+	if err := lines.Err(); err != nil {
+		m.said = fmt.Errorf("line %d of its standard output: %w", n, err)
+		hear(m, Report{Say: sayError, Error: m.said.Error()})
 	}
 }
 

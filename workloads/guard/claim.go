@@ -9,7 +9,8 @@ type Claim struct{}
 // Enter raises the fence and reads in one statement; ErrRejected if a newer
 // grant has claimed. A missing row looks the same: see Read.
 func (Claim) Enter(ctx context.Context, q Queryer, id, token int64) (Entry, error) {
-	return scan(q.QueryRow(ctx, `UPDATE config SET last_fence = $1 WHERE id = $2 AND last_fence < $1 RETURNING payload, version`, token, id), ErrRejected)
+	document, err := scan(q.QueryRow(ctx, `UPDATE config SET last_fence = $1 WHERE id = $2 AND last_fence < $1 RETURNING payload`, token, id), ErrRejected)
+	return Entry{Document: document}, err
 }
 
 // Write replaces the document if the claim still stands.

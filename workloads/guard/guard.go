@@ -33,7 +33,7 @@ type Document struct {
 // Entry is what a client read, and what it needs to write back.
 type Entry struct {
 	Document Document
-	Version  int64
+	Version  int64 // 0 after a claim, which has no use for it
 }
 
 // Update is a write of a whole document.
@@ -59,23 +59,27 @@ type Guard interface {
 
 // Read is the plain read of a row: what Enter is for guards that do not claim.
 func Read(ctx context.Context, q Queryer, id int64) (Entry, error) {
-	return scan(q.QueryRow(ctx, `SELECT payload, version FROM config WHERE id = $1`, id), ErrMissing)
+	var version int64
+	document, err := scan(q.QueryRow(ctx, `SELECT payload, version FROM config WHERE id = $1`, id), ErrMissing, &version)
+	return Entry{Document: document, Version: version}, err
 }
 
-func scan(row pgx.Row, none error) (Entry, error) {
-	var e Entry
+// scan reads the document, and what follows it in the row. none is the error if
+// there is no row.
+func scan(row pgx.Row, none error, rest ...any) (Document, error) {
+	var d Document
 	var payload []byte
-	err := row.Scan(&payload, &e.Version)
+	err := row.Scan(append([]any{&payload}, rest...)...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return e, none
+		return d, none
 	}
 	if err != nil {
-		return e, err
+		return d, err
 	}
-	if err := json.Unmarshal(payload, &e.Document); err != nil {
-		return e, fmt.Errorf("the document in the store: %w", err)
+	if err := json.Unmarshal(payload, &d); err != nil {
+		return d, fmt.Errorf("the document in the store: %w", err)
 	}
-	return e, nil
+	return d, nil
 }
 
 // write runs a statement that returns the id of the row it changed. Scan

@@ -170,12 +170,12 @@ func (b bench) contenders(t *testing.T) {
 func contend(t *testing.T, ctx context.Context, l Locker, key string, me int, done func(holding)) {
 	for l.Wait(ctx, key, true) == nil {
 		lease, err := take(t, l, key)
-		if errors.Is(err, ErrHeld) {
-			continue
-		}
-		if err != nil {
+		if errors.As(err, new(Unknown)) {
 			t.Errorf("contender %d: %v", me, err)
 			return
+		}
+		if err != nil {
+			continue // refused
 		}
 		h := holding{by: me, from: history.Now()}
 		_ = Pause(ctx, 5*time.Millisecond) // work

@@ -55,6 +55,7 @@ func openSetNX(t *testing.T, s *cluster.Server, ttl time.Duration) *RedisSetNX {
 }
 
 func TestRedisSetNX(t *testing.T) {
+	t.Parallel() // each has servers of its own
 	s := clustertest.Start(t, cluster.Spec{Redis: 1}).Redis[0]
 	b := bench{
 		open:   func(t *testing.T, ttl time.Duration) Locker { return openSetNX(t, s, ttl) },

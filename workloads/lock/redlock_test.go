@@ -3,6 +3,8 @@ package lock
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,10 +26,15 @@ func openRedlock(t *testing.T, servers []*cluster.Server, ttl time.Duration) *Re
 }
 
 func TestRedlock(t *testing.T) {
+	t.Parallel() // each has servers of its own
 	nodes := clustertest.Start(t, cluster.Spec{Redis: 5}).Redis
 	values := valuesOf(nodes)
 	b := bench{
-		open:   func(t *testing.T, ttl time.Duration) Locker { return openRedlock(t, nodes, ttl) },
+		open: func(t *testing.T, ttl time.Duration) Locker {
+			l := openRedlock(t, nodes, ttl)
+			l.perNode = patience // what a busy machine makes of TTL/10 is of no interest here
+			return l
+		},
 		values: values, nodes: len(nodes),
 	}
 	b.contract(t)
@@ -127,12 +134,47 @@ func TestRedlock(t *testing.T) {
 		}
 	})
 
+	t.Run("waiting asks until the key is gone", func(t *testing.T) {
+		l, key := openRedlock(t, nodes, 5*time.Second), t.Name()
+		must(t, l.Wait(soon(t), key, false)) // nobody holds it
+		lease := mustTake(t, l, key)
+		before := questions(t, nodes)
+		waited := make(chan error, 1)
+		ctx := soon(t)
+		go func() { waited <- l.Wait(ctx, key, false) }()
+		await.That(t, "three questions", func() bool { return questions(t, nodes) >= before+3 })
+		select {
+		case err := <-waited:
+			t.Fatalf("the wait for a held lock has ended: %v", err)
+		default:
+		}
+		must(t, l.Release(soon(t), lease))
+		must(t, <-waited)
+	})
+
 	t.Run("a release that a majority does not answer", func(t *testing.T) {
 		l := openRedlock(t, nodes, 5*time.Second)
 		lease := mustTake(t, l, t.Name())
 		stopped(t, nodes[2:]...)
 		wantUnknown(t, "the release", l.Release(soon(t), lease))
 	})
+}
+
+// questions counts the EXISTS that all nodes have answered.
+func questions(t *testing.T, nodes []*cluster.Server) int {
+	t.Helper()
+	sum := 0
+	for _, s := range nodes {
+		stats, err := look(t, s).Info(soon(t), "commandstats").Result()
+		must(t, err)
+		if _, rest, found := strings.Cut(stats, "cmdstat_exists:calls="); found {
+			count, _, _ := strings.Cut(rest, ",")
+			n, err := strconv.Atoi(count)
+			must(t, err)
+			sum += n
+		}
+	}
+	return sum
 }
 
 // 1 % of the lease and 2 ms, as in the published implementations.
