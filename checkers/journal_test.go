@@ -86,8 +86,8 @@ func TestSearchFreeAndPorcupineDisagree(t *testing.T) {
 	wrong.decide = func(*evidence, []*cluster) (answer, []violation) { return illegal, nil }
 	hist := recorded(acquires("A", "gA", 0, 1), reads("A", 2, 3, "init"), writes("A", "gA", "wA", "init", 4, 5))
 	c := newCell(hist, nil, Config{Budget: DefaultBudget})
-	if o := wrong.Check(c); o.verdict != Undecided || len(o.errors) != 1 {
-		t.Errorf("verdict %s, errors %q", o.verdict, o.errors)
+	if o := wrong.Check(c); o.verdict != Undecided || len(o.errors) != 1 || o.reason != "two checks disagree about r00" {
+		t.Errorf("verdict %s (%s), errors %q", o.verdict, o.reason, o.errors)
 	}
 }
 

@@ -214,3 +214,45 @@ func TestExamplesAreWhole(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}
 }
+
+// TestDecidedBy: the journal decides first, then Porcupine, and without time to
+// search the search-free checks.
+func TestDecidedBy(t *testing.T) {
+	for _, c := range []struct {
+		situation string
+		journal   bool
+		budget    time.Duration
+		want      string
+	}{
+		{"late-write", true, DefaultBudget, byJournal},
+		{"late-write", false, DefaultBudget, byPorcupine},
+		{"late-write", false, time.Nanosecond, bySearchFree},
+		{"hidden-in-flight", true, DefaultBudget, byJournal},
+		{"late-write-refused", true, DefaultBudget, byPorcupine},
+		{"late-write-refused", false, time.Nanosecond, bySearchFree},
+	} {
+		for _, s := range situations() {
+			if s.name != c.situation {
+				continue
+			}
+			var entries []history.JournalEntry
+			if c.journal {
+				entries = accepted(s.history, s.journal...)
+			}
+			if f := judged(t, s.history, entries, Config{Budget: c.budget}).Findings[FenceOrder]; f.DecidedBy != c.want {
+				t.Errorf("%s, journal %v, budget %v: %s decided by %q, want %q", c.situation, c.journal, c.budget, f.Verdict, f.DecidedBy, c.want)
+			}
+		}
+	}
+}
+
+// TestNewestOfSeveral: the story names the newest grant that had written.
+func TestNewestOfSeveral(t *testing.T) {
+	hist := recorded(acquires("A", "gA", 0, 1), reads("A", 2, 3, "init"),
+		acquires("B", "gB", 20, 21), reads("B", 22, 23, "init"), writes("B", "gB", "wB", "init", 24, 25), releases("B", "gB", 26, 27),
+		acquires("C", "gC", 30, 31), reads("C", 32, 33, "wB"), writes("C", "gC", "wC", "wB", 34, 35), writes("A", "gA", "wA", "init", 40, 41))
+	x := judged(t, hist, accepted(hist, "wB", "wC", "wA"), Config{}).Findings[FenceOrder].Examples[0]
+	if want := "A/r00 wrote wA under gA after wC of the newer grant gC had been accepted"; x.Text != want {
+		t.Errorf("got  %s\nwant %s", x.Text, want)
+	}
+}

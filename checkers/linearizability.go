@@ -89,9 +89,9 @@ func (m *model) settle(c *cell, e *evidence, o *outcome, journal, clients readin
 
 // What Finding.DecidedBy says of a model; the other checkers name their rule.
 const (
-	byPorcupine = "porcupine"
+	byPorcupine  = "porcupine"
 	bySearchFree = "search-free"
-	byJournal   = "journal"
+	byJournal    = "journal"
 )
 
 func (o *outcome) violated(m *model, r reading) {

@@ -56,7 +56,8 @@ func (b *Breakpoints) Disarm() {
 }
 
 // Go lets the waiting clients of these resources go on; all, if none is named.
-// With resources named, their points are disarmed too.
+// Resources that are named are also taken off the points armed for resources by
+// name.
 func (b *Breakpoints) Go(resources []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

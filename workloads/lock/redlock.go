@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/torture-harness/torture/harness/history"
-	"github.com/torture-harness/torture/workloads/outcome"
 )
 
 // Redlock is the lock of several independent Redis masters
@@ -48,7 +46,7 @@ func (l *Redlock) Wait(ctx context.Context, key string, again bool) error {
 				return err
 			}
 		}
-		node := l.nodes[rand.IntN(len(l.nodes))]
+		node := l.nodes[l.jitter.Pick(len(l.nodes))]
 		asked, cancel := context.WithTimeout(ctx, l.perNode)
 		n, err := node.Exists(asked, key).Result()
 		cancel()
@@ -111,22 +109,23 @@ func (l *Redlock) Acquire(ctx context.Context, key string, sent func(int64)) (Le
 func (l *Redlock) quorum() int { return len(l.nodes)/2 + 1 }
 
 // Release compares and deletes on every node. The lock is given back if a
-// majority held it until then.
+// majority held it until then, and was lost if a majority can not have.
 func (l *Redlock) Release(ctx context.Context, lease Lease) error {
-	deleted, unknown := l.releaseAll(ctx, lease)
+	deleted, absent := l.releaseAll(ctx, lease)
 	switch {
 	case deleted >= l.quorum():
 		return nil
-	case deleted+unknown < l.quorum():
+	case absent > len(l.nodes)-l.quorum():
 		return ErrLost
 	default:
 		return Unknown{errors.New("redlock: too few nodes answered the release")}
 	}
 }
 
-// releaseAll returns how many nodes deleted the key, and of how many that is
-// not known.
-func (l *Redlock) releaseAll(ctx context.Context, lease Lease) (deleted, unknown int) {
+// releaseAll returns how many nodes deleted the key, and how many said that it
+// was not ours. What is on the others is not known: one that cannot be reached
+// may have it still.
+func (l *Redlock) releaseAll(ctx context.Context, lease Lease) (deleted, absent int) {
 	type answer struct {
 		n   int
 		err error
@@ -142,13 +141,14 @@ func (l *Redlock) releaseAll(ctx context.Context, lease Lease) (deleted, unknown
 	}
 	for range l.nodes {
 		switch a := <-answers; {
-		case a.err == nil:
-			deleted += a.n
-		case outcome.Redis(a.err) == history.Info:
-			unknown++
+		case a.err != nil:
+		case a.n > 0:
+			deleted++
+		default:
+			absent++
 		}
 	}
-	return deleted, unknown
+	return deleted, absent
 }
 
 // Close closes the connections.

@@ -152,12 +152,22 @@ func TestRedlock(t *testing.T) {
 		must(t, <-waited)
 	})
 
-	t.Run("a release that a majority does not answer", func(t *testing.T) {
-		l := openRedlock(t, nodes, 5*time.Second)
-		lease := mustTake(t, l, t.Name())
-		stopped(t, nodes[2:]...)
-		wantUnknown(t, "the release", l.Release(soon(t), lease))
-	})
+	// "Lost" would accuse somebody of having removed a live lease.
+	for how, remove := range gone {
+		t.Run("a release with a majority "+how, func(t *testing.T) {
+			l := openRedlock(t, nodes, 5*time.Second)
+			lease := mustTake(t, l, t.Name())
+			remove(t, nodes[2:]...)
+			wantUnknown(t, "the release", l.Release(soon(t), lease))
+		})
+		t.Run("a lost lock with a minority "+how, func(t *testing.T) {
+			l := openRedlock(t, nodes, 5*time.Second)
+			lease := mustTake(t, l, t.Name())
+			must(t, l.Release(soon(t), lease))
+			remove(t, nodes[3:]...)
+			wantErr(t, "the release", l.Release(soon(t), lease), ErrLost)
+		})
+	}
 }
 
 // questions counts the EXISTS that all nodes have answered.

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Jitter spreads waiters: durations drawn from a seed, usable by many clients.
+// Jitter spreads waiters: random choices drawn from a seed, usable by many
+// clients at once.
 type Jitter struct {
 	mu  sync.Mutex
 	rng *rand.Rand
@@ -31,6 +32,13 @@ func (j *Jitter) UpTo(d time.Duration) time.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return time.Duration(j.rng.Int64N(int64(d)))
+}
+
+// Pick is uniform in [0, n).
+func (j *Jitter) Pick(n int) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.rng.IntN(n)
 }
 
 // Pause waits for d or the end of ctx.
