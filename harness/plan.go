@@ -60,7 +60,7 @@ func (p *Plan) Defaults() {
 	p.Schema = PlanSchema
 	set(&p.Name, "compare")
 	set(&p.TTL, time.Second)
-	set(&p.Duration, 3*time.Second)
+	set(&p.Duration, 4*time.Second)
 	// Long enough that a blind pause often hits a critical section, short enough
 	// that many updates fit into a lease.
 	set(&p.Think, p.TTL/15)

@@ -34,7 +34,7 @@ func (f PauseRandom) Run(ctx context.Context, a *Arena) error {
 		group.Go(func() error {
 			for n := 0; !a.done() && ctx.Err() == nil; n++ {
 				s := draw(a, f.Name(), "/"+worker, n, 1,
-					[2]time.Duration{a.ttl(0.1), a.ttl(0.5)}, [2]time.Duration{a.ttl(0.5), a.ttl(3)})
+					[2]time.Duration{a.ttl(0.1), a.ttl(0.3)}, [2]time.Duration{a.ttl(0.5), a.ttl(3)})
 				a.pause(ctx, s.Wait)
 				if a.done() || ctx.Err() != nil {
 					break

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/torture-harness/torture/harness/cluster"
 	"github.com/torture-harness/torture/harness/cluster/clustertest"
@@ -19,15 +20,13 @@ import (
 type members struct {
 	*cluster.Cluster
 	admin *clientv3.Client
+	first *clientv3.Client // of the first member only
 }
 
 func TestEtcd(t *testing.T) {
 	t.Parallel() // each has servers of its own
 	c := clustertest.Start(t, cluster.Spec{Etcd: 3})
-	admin, err := clientv3.New(clientv3.Config{Endpoints: c.EtcdEndpoints(), DialTimeout: 10 * time.Second})
-	must(t, err)
-	t.Cleanup(func() { must(t, admin.Close()) })
-	m := members{c, admin}
+	m := members{c, connect(t, c.EtcdEndpoints()...), connect(t, c.EtcdEndpoints()[0])}
 	bench{
 		open:   func(t *testing.T, ttl time.Duration) Locker { return m.open(t, ttl) },
 		values: m.values, nodes: 1,
@@ -48,6 +47,14 @@ func TestEtcd(t *testing.T) {
 	t.Run("the watch survives its member", m.watchSurvivesRestart)
 	t.Run("the watch survives a compaction", m.watchSurvivesCompaction)
 	t.Run("the watch survives the loss of the leader", m.watchSurvivesLeaderLoss)
+}
+
+func connect(t *testing.T, endpoints ...string) *clientv3.Client {
+	t.Helper()
+	c, err := clientv3.New(clientv3.Config{Endpoints: endpoints, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	must(t, err)
+	t.Cleanup(func() { must(t, c.Close()) })
+	return c
 }
 
 // open makes a locker of some members, all if none is named.
@@ -77,10 +84,13 @@ func (m members) values(t *testing.T, key string) []string {
 	return values
 }
 
-// leases lists those that are there, but for some.
+// leases lists those that are there, but for some. A member lists those that it
+// knows of, so it is made to catch up by a read.
 func (m members) leases(t *testing.T, but ...clientv3.LeaseID) []clientv3.LeaseID {
 	t.Helper()
-	got, err := m.admin.Leases(soon(t))
+	_, err := m.first.Get(soon(t), "settled")
+	must(t, err)
+	got, err := m.first.Leases(soon(t))
 	must(t, err)
 	var ids []clientv3.LeaseID
 	for _, l := range got.Leases {
@@ -95,13 +105,11 @@ func (m members) leases(t *testing.T, but ...clientv3.LeaseID) []clientv3.LeaseI
 func (m members) settle(t *testing.T) {
 	t.Helper()
 	for _, s := range m.Etcd {
-		c, err := clientv3.New(clientv3.Config{Endpoints: []string{"http://" + s.Addr}, DialTimeout: 10 * time.Second})
-		must(t, err)
+		c := connect(t, "http://"+s.Addr)
 		await.That(t, "a write through "+s.Name, func() bool {
 			_, err := c.Put(soon(t), "settled", s.Name)
 			return err == nil
 		})
-		must(t, c.Close())
 	}
 }
 
