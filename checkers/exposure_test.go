@@ -153,3 +153,27 @@ func TestOverlappingGrants(t *testing.T) {
 		t.Errorf("rmw-atomic does not order grants and is %s", f.Verdict)
 	}
 }
+
+// TestStoppedWhileAcquiring: acquisitions that were late because their own
+// worker was stopped do not make a locker blind.
+func TestStoppedWhileAcquiring(t *testing.T) {
+	var ops []op
+	var pauses []history.FaultEvent
+	for i := range int64(30) {
+		client, grant := string("AB"[i%2]), "g"+itoa(i)
+		ops = append(ops, acquires(client, grant, i*10, i*10+12), releases(client, grant, i*10+13, i*10+14))
+		id := "p" + itoa(i)
+		pauses = append(pauses,
+			history.FaultEvent{Time: (i*10 + 1) * ms, Fault: history.Fault{ID: id, Kind: "pause-random", Phase: history.Stopped, Victim: client}},
+			history.FaultEvent{Time: (i*10 + 11) * ms, Fault: history.Fault{ID: id, Kind: "pause-random", Phase: history.Resumed, Victim: client}})
+	}
+	hist := recorded(ops...)
+	hist.Faults = pauses
+	hist.Header.Fault = "pause-random"
+	j := judged(t, hist, nil, Config{})
+	for _, p := range []Property{StaleOverwrite, FenceOrder} {
+		if f := j.Findings[p]; f.Verdict == Undecided {
+			t.Errorf("%s is undecided: %s", p, f.Reason)
+		}
+	}
+}

@@ -2,7 +2,10 @@ package checkers
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/torture-harness/torture/harness/history"
 )
 
 // model is a property that is a question of linearizability. One rule serves
@@ -153,7 +156,8 @@ func (e *evidence) lastEffective() *write {
 
 // overlapping grants have no order, so fence-order and stale-overwrite do not
 // see them. A locker whose acquire covers its waiting makes all grants overlap
-// and the two properties blind.
+// and the two properties blind. An acquire during which its own worker was
+// stopped says nothing about the locker: it had to be late.
 const (
 	orderedShare    = 0.95
 	orderedFrom     = 20 // handovers; fewer say nothing about the locker
@@ -164,6 +168,9 @@ func (c *cell) grantsOverlap() string {
 	pairs, ordered := 0, 0
 	for _, e := range c.resources {
 		for _, h := range c.contendedGrants(e) {
+			if c.stoppedDuring(h.from) || c.stoppedDuring(h.to) {
+				continue
+			}
 			pairs++
 			if h.from.olderThan(h.to) {
 				ordered++
@@ -174,4 +181,11 @@ func (c *cell) grantsOverlap() string {
 		return fmt.Sprintf(overlapsMessage, ordered, pairs)
 	}
 	return ""
+}
+
+// stoppedDuring: the worker of a grant was stopped while it was acquiring.
+func (c *cell) stoppedDuring(g *grant) bool {
+	return slices.ContainsFunc(c.pauses, func(p history.Pause) bool {
+		return p.Worker == g.worker && p.From < g.ret && p.To > g.call
+	})
 }

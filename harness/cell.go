@@ -178,15 +178,16 @@ func (c *cell) until(ctx context.Context, enough chan struct{}, begun time.Time,
 		case err := <-c.fleet.Failed():
 			end()
 			<-done
-			return err
+			return c.cause(err)
 		case err := <-observed:
 			end()
 			<-done
 			if err == nil {
 				err = errors.New("the observer ended by itself")
 			}
-			return err
+			return c.cause(err)
 		case err := <-c.run.servers.Failed():
+			c.run.broken = err
 			end()
 			<-done
 			return err
@@ -201,18 +202,37 @@ func (c *cell) until(ctx context.Context, enough chan struct{}, begun time.Time,
 	}
 }
 
+// cause is why a part of the cell failed: the end of a server, if there was
+// one, for which everything else is only a sign.
+func (c *cell) cause(err error) error {
+	select {
+	case c.run.broken = <-c.run.servers.Failed():
+		return c.run.broken
+	case <-time.After(serverNews):
+		return err
+	}
+}
+
+// serverNews is how long the news of a server's end may take.
+const serverNews = 500 * time.Millisecond
+
 // sofar is what people are told while it runs.
 func (c *cell) sofar() (writes, late int) { return c.tally.written(), c.tally.lateWrites() }
 
 // sufficient reports whether the exposures of a fault by pauses suffice, with a
-// margin for those that the exact count will not confirm.
+// margin for those that the exact count will not confirm, and whether a lost
+// update that the contract predicts had its occasions.
 func (c *cell) sufficient() bool {
 	switch c.plan.Fault {
 	case workloads.FaultPauseHolder, workloads.FaultPauseRandom:
-		return c.tally.lateWrites() >= c.plan.Exposures+c.plan.Exposures/5
+		return c.tally.lateWrites() >= c.plan.Exposures+c.plan.Exposures/5 &&
+			(c.plan.Contract[checkers.RMWAtomic] != checkers.Predicted || c.tally.lostUpdates() >= enoughLost)
 	}
 	return true
 }
+
+// enoughLost is how many lost updates a cell waits for if they are predicted.
+const enoughLost = 3
 
 // takeable lets the healed cell go on until every lock has been granted once
 // more, or for the 5 leases after which `progress` calls it untakeable.
@@ -278,17 +298,13 @@ func (c *cell) merge() error {
 }
 
 func (c *cell) header() history.Header {
-	locker := c.strategy.Locker.Name
-	if locker == "" {
-		locker = "none"
-	}
 	host, _ := os.Hostname() // only for people
 	var workers []string
 	if c.fleet != nil {
 		workers = c.fleet.All()
 	}
 	return history.Header{Schema: history.Schema, Run: c.run.id, Strategy: c.strategy.Name, Fault: c.plan.Fault,
-		Locker: locker, Guard: c.strategy.Guard.Name, LeaseBy: c.strategy.Locker.LeaseBy, Tokens: c.strategy.Locker.Tokens,
+		Locker: c.plan.Locker, Guard: c.strategy.Guard.Name, LeaseBy: c.strategy.Locker.LeaseBy, Tokens: c.strategy.Locker.Tokens,
 		TTL: int64(c.plan.TTL), Resources: c.plan.Resources, Workers: workers, Seed: c.plan.Seed, Host: host}
 }
 

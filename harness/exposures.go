@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/torture-harness/torture/harness/history"
@@ -14,11 +15,12 @@ type tally struct {
 	accepted map[string][]accepted // by resource
 	grants   map[string]int64      // by resource: call of the latest acquisition (or write without a lock)
 	late     int                   // writes sent by a grant after a newer one's write had been accepted
+	lost     int                   // accepted writes that certainly overwrote one they had not seen
 	writes   int
 }
 
 // accepted is a write that the store took.
-type accepted struct{ grantCall, returned int64 }
+type accepted struct{ grantCall, call, returned int64 }
 
 func newTally() *tally {
 	return &tally{accepted: map[string][]accepted{}, grants: map[string]int64{}}
@@ -50,16 +52,25 @@ func (t *tally) add(s nemesis.Seen) {
 		return
 	}
 	t.writes++
+	if slices.ContainsFunc(known, func(w accepted) bool { return p.BasisReturn < w.call && w.returned < p.Call }) {
+		t.lost++
+	}
 	if len(known) >= keep {
 		known = known[keep/2:]
 	}
-	t.accepted[s.Resource] = append(known, accepted{p.GrantCall, p.Return})
+	t.accepted[s.Resource] = append(known, accepted{p.GrantCall, p.Call, p.Return})
 }
 
 func (t *tally) lateWrites() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.late
+}
+
+func (t *tally) lostUpdates() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost
 }
 
 func (t *tally) written() int {

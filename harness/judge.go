@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/torture-harness/torture/checkers"
@@ -27,6 +28,9 @@ func JudgeCell(ctx context.Context, dir string) (result.Cell, error) {
 	if err != nil {
 		return out, err
 	}
+	if err := plan.fits(h.Header); err != nil {
+		return out, fmt.Errorf("%s:1: %w", filepath.Join(dir, historyFile), err)
+	}
 	journal, err := history.ReadJournal(filepath.Join(dir, journalFile))
 	if err != nil {
 		return out, err
@@ -36,7 +40,7 @@ func JudgeCell(ctx context.Context, dir string) (result.Cell, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Status, out.Reasons, out.Properties = j.Status, append(j.Reasons, j.Warnings...), j.Findings
+	out.Status, out.Reasons, out.Warnings, out.Properties = j.Status, j.Reasons, j.Warnings, j.Findings
 	out.Operations, out.Updates, out.Refused, out.Unknown = j.Operations, j.Updates, j.Refused, j.Unknown
 	out.Pauses, out.PausesLanded = j.Pauses, j.PausesLanded
 	out.Throughput = round1(j.Throughput)
@@ -45,12 +49,18 @@ func JudgeCell(ctx context.Context, dir string) (result.Cell, error) {
 		ms := milliseconds(j.FirstAnomaly)
 		out.FirstAnomaly = &ms
 	}
-	for _, e := range h.Events {
-		if e.Type == history.TypeLoad {
-			out.BusyPercent = round1(e.Busy)
-		}
+	load := slices.IndexFunc(h.Events, func(e history.Event) bool { return e.Type == history.TypeLoad })
+	if load >= 0 {
+		out.BusyPercent = round1(h.Events[load].Busy)
 	}
-	if out.BusyPercent > maxBusy && out.Status == checkers.Pass {
+	if out.Status != checkers.Pass {
+		return out, nil
+	}
+	switch {
+	case load < 0:
+		out.Status = checkers.Inconclusive
+		out.Reasons = append(out.Reasons, "how busy the machine was is not recorded")
+	case out.BusyPercent > maxBusy:
 		out.Status = checkers.Inconclusive
 		out.Reasons = append(out.Reasons, fmt.Sprintf("the machine was %.0f %% busy, more than %d %%", out.BusyPercent, maxBusy))
 	}
@@ -65,7 +75,7 @@ func milliseconds(ns int64) float64 { return math.Round(float64(ns)/1e5) / 10 }
 
 func readPlan(path string) (CellPlan, error) {
 	var plan CellPlan
-	data, err := os.ReadFile(path)
+	data, err := history.ReadSaved(path)
 	if err != nil {
 		return plan, err
 	}
@@ -75,5 +85,29 @@ func readPlan(path string) (CellPlan, error) {
 	if plan.Schema != PlanSchema {
 		return plan, fmt.Errorf("%s: schema %q; this version reads %q", path, plan.Schema, PlanSchema)
 	}
+	if plan.Exposures < 1 || plan.BudgetMS < 1 || plan.TTL <= 0 {
+		return plan, fmt.Errorf("%s: min_exposures, budget_ms and ttl_ns must be positive", path)
+	}
+	if err := plan.Contract.Validate(); err != nil {
+		return plan, fmt.Errorf("%s: %w", path, err)
+	}
 	return plan, nil
+}
+
+// fits refuses a history that was not recorded under this plan: judged by
+// another's contract it would prove nothing.
+func (p CellPlan) fits(h history.Header) error {
+	for _, field := range []struct {
+		name       string
+		plan, here any
+	}{
+		{"strategy", p.Strategy, h.Strategy}, {"fault", p.Fault, h.Fault}, {"run", p.Run, h.Run}, {"seed", p.Seed, h.Seed},
+		{"ttl", int64(p.TTL), h.TTL}, {"locker", p.Locker, h.Locker}, {"guard", p.Guard, h.Guard},
+		{"resources", strings.Join(p.Resources, ","), strings.Join(h.Resources, ",")},
+	} {
+		if field.plan != field.here {
+			return fmt.Errorf("%s is %v, and %v in %s beside it: they are not of one cell", field.name, field.here, field.plan, planFile)
+		}
+	}
+	return nil
 }

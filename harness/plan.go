@@ -42,7 +42,10 @@ type Plan struct {
 // judged again.
 type CellPlan struct {
 	Schema    string            `json:"schema"`
+	Run       string            `json:"run"` // the same in all cells of a run
 	Strategy  string            `json:"strategy"`
+	Locker    string            `json:"locker"`
+	Guard     string            `json:"guard"`
 	Fault     string            `json:"fault"`
 	Seed      int64             `json:"seed"`
 	TTL       time.Duration     `json:"ttl_ns"`
@@ -134,6 +137,9 @@ func (p *Plan) Validate() error {
 	}
 	if p.Duration < p.TTL/2 || p.Duration > 24*time.Hour {
 		bad("--duration %s: take at least half a lease (%s) and at most 24h", p.Duration, p.TTL/2)
+	}
+	if p.Think < 0 || p.Think > p.TTL || p.Idle < 0 {
+		bad("--think %s: take a time between 0 and the lease (%s)", p.Think, p.TTL)
 	}
 	if p.Workers < 2 || p.Workers > 64 {
 		bad("--workers %d: take 2 to 64; one is never stopped", p.Workers)

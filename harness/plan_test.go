@@ -120,7 +120,7 @@ func TestRunFoldersNeverMeet(t *testing.T) {
 func TestTallyCountsLateWrites(t *testing.T) {
 	write := func(worker string, grantCall, grantReturn, call, ret int64, out history.Outcome) nemesis.Seen {
 		return nemesis.Seen{Worker: worker, Resource: "r00", Progress: &workloads.Progress{Kind: history.Write, Worker: worker, Resource: "r00",
-			Outcome: out, GrantCall: grantCall, GrantReturn: grantReturn, Call: call, Return: ret}}
+			Outcome: out, GrantCall: grantCall, GrantReturn: grantReturn, Call: call, Return: ret, BasisReturn: call - 1}}
 	}
 	c := newTally()
 	c.add(write("w2", 100, 110, 120, 130, history.OK))
@@ -133,7 +133,14 @@ func TestTallyCountsLateWrites(t *testing.T) {
 	if c.lateWrites() != 1 || c.written() != 3 {
 		t.Errorf("late = %d, written = %d", c.lateWrites(), c.written())
 	}
-	if !c.grantedSince(99, []string{"r00"}) || c.grantedSince(100, []string{"r00"}) || c.grantedSince(0, []string{"r01"}) {
+	lost := write("w5", 200, 210, 300, 310, history.OK)
+	lost.Progress.BasisReturn = 220
+	c.add(write("w4", 150, 160, 230, 240, history.OK)) // sent after w5 had read, answered before w5 wrote
+	c.add(lost)
+	if c.lostUpdates() != 1 {
+		t.Errorf("lost = %d, want 1", c.lostUpdates())
+	}
+	if !c.grantedSince(99, []string{"r00"}) || c.grantedSince(200, []string{"r00"}) || c.grantedSince(0, []string{"r01"}) {
 		t.Error("grantedSince")
 	}
 }

@@ -53,6 +53,7 @@ type Runner struct {
 	guardian *guardian.Guardian
 	servers  *cluster.Cluster
 	places   workloads.Places
+	broken   error // a server has ended by itself: no further cell can be run
 }
 
 // Run runs a plan. The error is a Usage, or what broke before there was
@@ -116,6 +117,9 @@ func (r *Runner) run(ctx context.Context, res *result.Result) (err error) {
 		}
 		cell := r.runCell(ctx, c, i+1, len(cells))
 		res.Cells = append(res.Cells, cell)
+		if r.broken != nil {
+			return r.broken
+		}
 	}
 	if ctx.Err() != nil {
 		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
@@ -149,7 +153,7 @@ func (r *Runner) cells() ([]*cell, error) {
 				tally: newTally(),
 				dir:   filepath.Join(r.dir, "cells", s.Name+"."+name),
 				name:  fmt.Sprintf("%s_c%02d", r.id, n),
-				plan: CellPlan{Schema: PlanSchema, Strategy: s.Name, Fault: name, Seed: r.plan.Seed, TTL: r.plan.TTL,
+				plan: CellPlan{Schema: PlanSchema, Run: r.id, Strategy: s.Name, Locker: lockerName(s), Guard: s.Guard.Name, Fault: name, Seed: r.plan.Seed, TTL: r.plan.TTL,
 					Duration: r.plan.Duration, Contract: s.ContractUnder(name), Exposures: r.plan.Exposures,
 					BudgetMS: r.plan.Budget.Milliseconds(), Point: s.Point(), Workers: r.plan.Workers, Resources: resources}})
 		}
@@ -255,7 +259,7 @@ func (r *Runner) save(res *result.Result, broke error) error {
 		r.progress.Say("warning: %v", err)
 	}
 	if err := report.Write(r.dir); err != nil {
-		r.progress.Say("warning: the report could not be written: %v", err)
+		r.progress.Say("warning: the report is not complete: %s", oneLine(err))
 	}
 	return nil
 }
@@ -266,7 +270,23 @@ func newRunID() string {
 	return "t" + hex.EncodeToString(b[:])
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// oneLine is an error for people: one line, and no longer than they read.
+func oneLine(err error) string {
+	const most = 400
+	line := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
+	if runes := []rune(line); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return line
+}
+
+// lockerName is the name of a strategy's locker in files.
+func lockerName(s workloads.Strategy) string {
+	if !s.Locked() {
+		return "none"
+	}
+	return s.Locker.Name
+}
 
 func round1(x float64) float64 { return float64(int64(x*10+0.5)) / 10 }
 

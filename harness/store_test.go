@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -72,15 +71,32 @@ func TestStore(t *testing.T) {
 	}
 
 	// Quiet only once the client's backend is gone.
-	short, stop := context.WithTimeout(ctx, 300*time.Millisecond)
-	defer stop()
-	if err := s.quiesce(short, "cell/"); err == nil || !strings.Contains(err.Error(), "1 connections") {
-		t.Errorf("quiesce with a client: %v", err)
+	waiting, err := openObserver(ctx, servers.PostgresDSN(), "cell", s.resources)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer waiting.close()
+	quiet := make(chan error, 1)
+	go func() { quiet <- waiting.quiesce(ctx, "cell/") }()
+	asked := func() bool { // the question has been put, and answered with one client
+		var n int
+		err := s.conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%starts_with(application_name%' AND pid = $1 AND state = 'idle'`, waiting.conn.PgConn().PID()).Scan(&n)
+		return err == nil && n == 1
+	}
+	for end := time.Now().Add(30 * time.Second); !asked(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("quiesce does not ask")
+		}
+	}
+	select {
+	case err := <-quiet:
+		t.Errorf("quiet although a client is there: %v", err)
+	default:
 	}
 	if err := client.Close(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.quiesce(ctx, "cell/"); err != nil {
+	if err := <-quiet; err != nil {
 		t.Error(err)
 	}
 	if err := s.drop(ctx); err != nil {

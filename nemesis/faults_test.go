@@ -182,20 +182,33 @@ func TestPauseHolderHealsOnEveryPath(t *testing.T) {
 		})
 		t.Run(fmt.Sprintf("%d given up: %s", i, call), func(t *testing.T) {
 			th := takeover(newTheatre("w1", "w2", "w3"))
-			ctx, cancel := context.WithCancel(ctxOf(t))
-			defer cancel()
-			th.failing = func(n int, _ string) error {
-				if n == i {
-					cancel()
-				}
-				return nil
-			}
-			if err := (PauseHolder{}).Run(ctx, th.arena(1, time.Second)); !errors.Is(err, context.Canceled) {
+			if err := givenUp(t, th, i, nil); !errors.Is(err, context.Canceled) {
 				t.Errorf("it ended with %v", err)
 			}
 			th.healed(t)
 		})
+		t.Run(fmt.Sprintf("%d fails and is given up: %s", i, call), func(t *testing.T) {
+			th := takeover(newTheatre("w1", "w2", "w3"))
+			if err := givenUp(t, th, i, errTest); err == nil {
+				t.Error("it ended well")
+			}
+			th.healed(t)
+		})
 	}
+}
+
+// givenUp ends the context in the n-th call, which may fail besides.
+func givenUp(t *testing.T, th *theatre, n int, failure error) error {
+	ctx, cancel := context.WithCancel(ctxOf(t))
+	defer cancel()
+	th.failing = func(m int, _ string) error {
+		if m != n {
+			return nil
+		}
+		cancel()
+		return failure
+	}
+	return PauseHolder{}.Run(ctx, th.arena(1, time.Second))
 }
 
 func TestPauseHolderWithoutHolder(t *testing.T) {

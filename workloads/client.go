@@ -22,8 +22,9 @@ type Progress struct {
 	Outcome     history.Outcome `json:"outcome"`
 	Call        int64           `json:"call"`
 	Return      int64           `json:"return"`
-	GrantCall   int64           `json:"grant_call"`   // interval of the acquisition it ran under,
-	GrantReturn int64           `json:"grant_return"` // or of its basis' read without a lock
+	GrantCall   int64           `json:"grant_call"`             // interval of the acquisition it ran under,
+	GrantReturn int64           `json:"grant_return"`           // or of its basis' read without a lock
+	BasisReturn int64           `json:"basis_return,omitempty"` // of a write: when its basis had been read
 }
 
 // Pace is how fast a client works.
@@ -246,7 +247,7 @@ func (c *Client) write(g *grant, b basis) {
 	c.after(done.Outcome)
 	op.end(done)
 	p := Progress{Kind: history.Write, Worker: c.Worker, Resource: c.Resource, Outcome: done.Outcome, Call: op.call, Return: done.Time,
-		GrantCall: g.call, GrantReturn: g.return_}
+		GrantCall: g.call, GrantReturn: g.return_, BasisReturn: b.return_}
 	if g.id == "" {
 		p.GrantCall, p.GrantReturn = b.call, b.return_
 	}

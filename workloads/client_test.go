@@ -51,6 +51,7 @@ func TestClient(t *testing.T) {
 		{"a newer grant has written", "etcd-fenced", fencedOff},
 		{"a newer grant has claimed", "etcd-claim", claimedOff},
 		{"the row is missing", "etcd-claim", rowMissing},
+		{"the store breaks in a write", "etcd-claim", storeBreaks},
 		{"the lock's server does not answer", "setnx", lockUnanswered},
 		{"nobody answers as to the lock", "setnx", lockRefused},
 		{"the store is killed in mid-write", "etcd-claim", killedInWrite}, // the last one: it restarts the store
@@ -423,6 +424,40 @@ func rowMissing(t *testing.T, s *scene) {
 	if e := h.Operations[2].Error; !strings.Contains(e, guard.ErrMissing.Error()) {
 		t.Errorf("the read says %q", e)
 	}
+}
+
+// storeBreaks: after a system error inside the store nobody knows what became of
+// the write, and the connection is not used again.
+func storeBreaks(t *testing.T, s *scene) {
+	a := s.start(t, "w1", 30*time.Second, workloads.AfterRead)
+	a.at(t, workloads.AfterRead)
+	before := s.backend(t, "w1")
+	s.admin(t, `CREATE FUNCTION breaks() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'the disk is gone' USING ERRCODE = 'io_error'; END $$;
+		CREATE TRIGGER breaks BEFORE UPDATE OF payload ON config EXECUTE FUNCTION breaks()`)
+	a.Go(nil)
+	a.at(t, workloads.AfterRead)
+	if after := s.backend(t, "w1"); after == before {
+		t.Error("it goes on with the same connection")
+	}
+	s.admin(t, `DROP FUNCTION breaks CASCADE`)
+	a.end(t)
+	wantOps(t, s.history(t), "w1",
+		"acquire ok", "claim ok", "write info", "release ok",
+		"acquire ok", "claim ok", "write ok", "release ok")
+}
+
+// backend is the process of the store that serves a worker.
+func (s *scene) backend(t *testing.T, worker string) (pid int) {
+	t.Helper()
+	conn, err := pgx.Connect(soon(t), s.PostgresDSN())
+	must(t, err)
+	defer conn.Close(context.Background())
+	await.That(t, "one connection of "+worker, func() bool {
+		return conn.QueryRow(soon(t), `SELECT pid FROM pg_stat_activity WHERE application_name = $1
+			AND (SELECT count(*) FROM pg_stat_activity WHERE application_name = $1) = 1`, s.cell+"/"+worker).Scan(&pid) == nil
+	})
+	return pid
 }
 
 // lockUnanswered: whether the lock was taken is unknown. The client goes on as

@@ -8,7 +8,17 @@ import (
 
 	"github.com/torture-harness/torture/harness"
 	"github.com/torture-harness/torture/harness/report"
+	"github.com/torture-harness/torture/harness/result"
 )
+
+// warn prints what was tolerated.
+func warn(res result.Result) {
+	for _, c := range res.Cells {
+		for _, w := range c.Warnings {
+			fmt.Printf("warning: %s under %s: %s\n", c.Strategy, c.Fault, w)
+		}
+	}
+}
 
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
@@ -28,9 +38,7 @@ servers and changes no file. Exit codes as for compare; 2 if a file cannot be re
 			if err := report.Table(os.Stdout, res, screen.width(), screen.colour); err != nil {
 				return err
 			}
-			for _, e := range res.Errors {
-				fmt.Println("error:", e)
-			}
+			warn(res)
 			fmt.Printf("\n%s\n", res.Status)
 			if res.ExitCode != 0 {
 				return exit(res.ExitCode)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,14 @@ guardian. Runs that are alive are not touched. Results are kept.`,
 			if err != nil {
 				return err
 			}
-			fmt.Println(done)
+			if len(done.Cleaned) == 0 {
+				fmt.Println("no dead run has left anything behind")
+			} else {
+				fmt.Printf("cleaned up after %d dead runs (%s), %d things removed\n", len(done.Cleaned), strings.Join(done.Cleaned, ", "), len(done.Removed))
+			}
+			if len(done.Alive) > 0 {
+				fmt.Printf("left alone, for they are alive: %s\n", strings.Join(done.Alive, ", "))
+			}
 			return nil
 		},
 	}

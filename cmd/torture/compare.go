@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 			if plan.Images, err = parseImages(images); err != nil {
 				return err
 			}
+			if err := refuseNothing(cmd, "strategy", "fault", "ttl", "duration", "think", "workers", "resources", "exposures", "provider", "results"); err != nil {
+				return err
+			}
 			if !cmd.Flags().Changed("seed") {
 				plan.Seed = rand.Int64N(1_000_000)
 			}
@@ -49,11 +53,15 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 					return err
 				}
 			}
-			if err != nil {
+			warn(res)
+			if err != nil && len(res.Cells) == 0 { // else the table has said so
 				fmt.Fprintln(os.Stderr, "torture:", line(err))
+				return exit(res.ExitCode)
 			}
-			fmt.Printf("\n%s in %.0f s, seed %d. Report: %s/report.html\nAgain: %s\nJudge again: torture check %s\n",
-				res.Status, res.Seconds, res.Seed, relative(dir), res.Command, relative(dir))
+			program := os.Args[0]
+			fmt.Printf("\n%s in %.0f s, seed %d\nreport:      %s\nagain:       %s\njudge again: %s check %s\n",
+				res.Status, res.Seconds, res.Seed, filepath.Join(relative(dir), "report.html"),
+				program+strings.TrimPrefix(res.Command, "torture"), program, relative(dir))
 			if res.ExitCode != 0 {
 				return exit(res.ExitCode)
 			}
@@ -61,7 +69,7 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&plan.Strategies, "strategy", nil, "strategies, comma-separated (default: the six presets; see `torture list`)")
+	f.StringSliceVar(&plan.Strategies, "strategy", nil, "strategies, comma-separated; see 'torture list' (default: the six presets)")
 	f.StringSliceVar(&plan.Faults, "fault", nil, "faults, comma-separated (default: none,pause-holder,pause-random)")
 	f.Int64Var(&plan.Seed, "seed", 0, "decides who is stopped, where, when and how long (default: a random one, printed)")
 	f.DurationVar(&plan.Duration, "duration", 4*time.Second, "least length of a cell; it goes on for at most four times that until its exposures suffice")
@@ -69,11 +77,24 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 	f.DurationVar(&plan.Think, "think", 0, "time between read and write, ± 50 % (default TTL/15)")
 	f.IntVar(&plan.Workers, "workers", 3, "worker processes; one of them is never stopped")
 	f.IntVar(&plan.Resources, "resources", 16, "shared documents, each with a lock; every worker has a client for each")
-	f.IntVar(&plan.Exposures, "exposures", 20, "how often a promise must have been at risk for `holds` to count")
+	f.IntVar(&plan.Exposures, "exposures", 20, "how often a promise must have been at risk for 'holds' to count")
 	f.StringVar(&plan.Provider, "provider", "auto", "what the servers run in: auto, container or process")
 	f.StringArrayVar(&images, "image", nil, "another image, as redis=NAME, etcd=NAME or postgres=NAME; may be repeated")
 	f.StringVar(&plan.Results, "results", "results", "folder of the results; DIR/latest is the newest")
 	return cmd
+}
+
+// refuseNothing refuses flags that were given as nothing: zero and the empty
+// string stand for the default inside a plan, and must not do so silently here.
+func refuseNothing(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		f := cmd.Flags().Lookup(name)
+		switch value := f.Value.String(); {
+		case f.Changed && (value == "" || value == "[]" || value == "0" || value == "0s"):
+			return usage{fmt.Errorf("--%s is given as nothing; leave it out for its default, or see `%s --help`", name, cmd.CommandPath())}
+		}
+	}
+	return nil
 }
 
 func parseImages(images []string) (map[string]string, error) {
@@ -82,6 +103,9 @@ func parseImages(images []string) (map[string]string, error) {
 		kind, name, ok := strings.Cut(image, "=")
 		if !ok || name == "" || (kind != "redis" && kind != "etcd" && kind != "postgres") {
 			return nil, usage{fmt.Errorf("--image %q: want redis=NAME, etcd=NAME or postgres=NAME", image)}
+		}
+		if parsed[kind] != "" {
+			return nil, usage{fmt.Errorf("--image: %s is given twice", kind)}
 		}
 		parsed[kind] = name
 	}

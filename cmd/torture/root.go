@@ -37,7 +37,7 @@ func run(args []string) int {
 		fmt.Fprintln(os.Stderr, "torture: it stops processes by pidfd and proves it from /proc, so it needs Linux (5.4 or newer)")
 		return exitError
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
 	// The first signal heals, saves and judges what there is. A second one ends
 	// the program at once; its guardian cleans up.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
 	"github.com/torture-harness/torture/checkers"
@@ -58,17 +59,21 @@ func (s *screen) Cell(p harness.CellProgress) {
 		s.erase()
 		s.pauses += c.PausesLanded
 		s.updates += c.Updates
-		fmt.Fprintf(s.out, "%s: %s, %.1f s, %d updates%s%s\n", name, s.paint(c.Status), p.Ran.Seconds(), c.Updates, pauses(c.PausesLanded, c.Pauses), found(c.Properties))
+		line := fmt.Sprintf("%s: %s, %.1f s, %d updates%s%s", name, s.paint(c.Status), p.Ran.Seconds(), c.Updates, pauses(c.PausesLanded, c.Pauses), found(c.Properties))
+		fmt.Fprintln(s.out, strings.ReplaceAll(text.WrapSoft(line, s.width()-2), "\n", "\n  "))
 		return
 	}
 	if !s.live {
 		return
 	}
 	s.erase()
-	line := fmt.Sprintf("%s: %.0f s, %d updates, %d late writes; so far %d updates, %d pauses landed%s",
-		name, p.Ran.Seconds(), p.Writes, p.Late, s.updates, s.pauses, s.left(p))
-	if w := s.width(); len(line) >= w {
-		line = line[:w-1]
+	line := fmt.Sprintf("%s: %.0f s", name, p.Ran.Seconds())
+	// As much as fits, the most telling first.
+	for _, more := range []string{s.left(p), fmt.Sprintf(", %d updates", p.Writes), fmt.Sprintf(", %d writes of old holders", p.Late),
+		fmt.Sprintf("; before: %d updates, %d pauses hit", s.updates, s.pauses)} {
+		if len(line)+len(more) < s.width() {
+			line += more
+		}
 	}
 	fmt.Fprint(s.out, line)
 	s.drawn = true
@@ -108,7 +113,7 @@ func pauses(landed, all int) string {
 	if all == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d of %d pauses landed", landed, all)
+	return fmt.Sprintf(", %d of %d pauses hit a holder", landed, all)
 }
 
 func found(properties map[checkers.Property]checkers.Finding) string {

@@ -5,8 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/torture-harness/torture/checkers"
@@ -154,6 +156,100 @@ func TestHistoriesThatCannotBeTrueAreErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A cell that was tampered with, or put together from several, is refused: judged
+// by another's contract it would prove nothing.
+func TestWhatDoesNotBelongTogetherIsRefused(t *testing.T) {
+	replaceIn := func(file, from, to string) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, file), func(l []string) []string {
+				for i := range l {
+					l[i] = strings.ReplaceAll(l[i], from, to)
+				}
+				return l
+			})
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		damage func(*testing.T, string)
+		words  []string
+	}{
+		{"a plan of another strategy", replaceIn("plan.json", `"etcd-claim"`, `"setnx"`), []string{"strategy", "not of one cell"}},
+		{"a plan of another run", replaceIn("plan.json", `"run": "t`, `"run": "u`), []string{"run", "not of one cell"}},
+		{"another guard", replaceIn("history.jsonl", `"guard":"claim"`, `"guard":"bogus"`), []string{"guard", "bogus"}},
+		{"another lease", replaceIn("history.jsonl", `"ttl":1000000000`, `"ttl":-1`), []string{"ttl", "-1"}},
+		{"a promise that is none", replaceIn("plan.json", `"promised"`, `"x"`), []string{"plan.json", "contract", `"x"`}},
+		{"no exposures wanted", replaceIn("plan.json", `"min_exposures": 20`, `"min_exposures": 0`), []string{"min_exposures"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := copyCell(t)
+			test.damage(t, dir)
+			invocation{args: []string{"check", dir}}.run(t).oneLine(t, exitUsage, test.words...)
+		})
+	}
+	t.Run("no record of the load", func(t *testing.T) {
+		dir := copyCell(t)
+		edit(t, filepath.Join(dir, "history.jsonl"), func(l []string) []string {
+			return slices.DeleteFunc(l, func(s string) bool { return strings.Contains(s, `"t":"load"`) })
+		})
+		if o := (invocation{args: []string{"check", dir}}).run(t); o.code != checkers.ExitCode(checkers.Inconclusive) {
+			t.Errorf("exit code %d\n%s%s", o.code, o.out, o.errors)
+		}
+	})
+	t.Run("a pipe in place of a file", func(t *testing.T) {
+		for _, file := range []string{"plan.json", "history.jsonl", "journal.jsonl"} {
+			dir := copyCell(t)
+			path := filepath.Join(dir, file)
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Mkfifo(path, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			invocation{args: []string{"check", dir}}.run(t).oneLine(t, exitUsage, file, "regular file")
+		}
+	})
+}
+
+func TestARunIsJudgedAsAWhole(t *testing.T) {
+	from, err := realCell()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copyRun := func(t *testing.T) string {
+		t.Helper()
+		dir := t.TempDir()
+		if err := os.CopyFS(filepath.Join(dir, "run"), os.DirFS(filepath.Dir(filepath.Dir(from)))); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, "run")
+	}
+	t.Run("a cell is missing", func(t *testing.T) {
+		run := copyRun(t)
+		if err := os.Rename(filepath.Join(run, "cells/etcd-claim.none"), filepath.Join(run, "cells/other.none")); err != nil {
+			t.Fatal(err)
+		}
+		invocation{args: []string{"check", run}}.run(t).oneLine(t, exitUsage, "etcd-claim.none", "missing", "other.none", "does not belong")
+	})
+	t.Run("a cell broke while it ran", func(t *testing.T) {
+		run := copyRun(t)
+		edit(t, filepath.Join(run, "result.json"), func(l []string) []string {
+			for i := range l {
+				for _, s := range []string{"pass", "inconclusive"} {
+					l[i] = strings.ReplaceAll(l[i], `"status": "`+s+`"`, `"status": "error"`)
+				}
+			}
+			return l
+		})
+		if err := os.Remove(filepath.Join(run, "cells/etcd-claim.none/journal.jsonl")); err != nil {
+			t.Fatal(err)
+		}
+		if o := (invocation{args: []string{"check", run}}).run(t); o.code != exitError {
+			t.Errorf("exit code %d, want %d\n%s%s", o.code, exitError, o.out, o.errors)
+		}
+	})
 }
 
 func TestATornLastLineIsToleratedAndSaid(t *testing.T) {

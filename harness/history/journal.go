@@ -12,7 +12,7 @@ import (
 // which the store accepted the writes. Damage is a *Damage with its line; a
 // journal is written after the run and in one go, so a torn end is damage too.
 func ReadJournal(path string) ([]JournalEntry, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read journal: %w", err)
 	}

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 )
 
 // ReadFile reads a history.jsonl. See Parse.
 func ReadFile(path string) (*History, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}

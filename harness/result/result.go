@@ -31,8 +31,9 @@ type Cell struct {
 	Strategy     string                                 `json:"strategy"`
 	Fault        string                                 `json:"fault"`
 	Status       checkers.Status                        `json:"status"`
-	Reasons      []string                               `json:"reasons,omitempty"` // why Status is not pass
-	Dir          string                                 `json:"dir"`               // relative to the run folder
+	Reasons      []string                               `json:"reasons,omitempty"`  // why Status is not pass
+	Warnings     []string                               `json:"warnings,omitempty"` // tolerated damage, say; decide nothing
+	Dir          string                                 `json:"dir"`                // relative to the run folder
 	Seed         int64                                  `json:"seed"`
 	Seconds      float64                                `json:"seconds"`
 	Operations   int                                    `json:"operations"`

@@ -57,7 +57,12 @@ func (f *Fleet) Start(ctx context.Context, n int) error {
 		starting.Go(func() { errs[i] = f.start(ctx, name) })
 	}
 	starting.Wait()
-	return errors.Join(errs...)
+	for _, err := range errs {
+		if err != nil { // one speaks for all: the rest fails for the same reason
+			return err
+		}
+	}
+	return nil
 }
 
 func (f *Fleet) newName() string {

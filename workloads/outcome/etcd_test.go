@@ -42,7 +42,7 @@ func TestEtcd(t *testing.T) {
 		{"refused dial", e.refused, has(codes.Unavailable, "connection refused"), history.Fail},
 		{"refused dial of every member", e.allRefused, has(codes.Unavailable, "connection refused"), history.Fail},
 
-		{"no quorum", e.noQuorum, unavailable("etcdserver: request timed out"), history.Info},
+		{"no quorum", e.noQuorum, timedOutThere, history.Info},
 		{"nobody to connect to until the deadline", e.nobodyThere, errorIs(context.DeadlineExceeded), history.Info},
 		{"the deadline of a context in flight", e.contextEndsInFlight, errorIs(context.DeadlineExceeded), history.Info},
 		{"a context cancelled in flight", e.cancelledInFlight, errorIs(context.Canceled), history.Info},
@@ -57,12 +57,12 @@ func has(code codes.Code, words string) func(error) bool {
 	}
 }
 
-// unavailable is what a server says that did not see its proposal commit.
-func unavailable(words string) func(error) bool {
-	return func(err error) bool {
-		var e rpctypes.EtcdError
-		return errors.As(err, &e) && e.Code() == codes.Unavailable && strings.HasPrefix(e.Error(), words)
-	}
+// timedOutThere is what a member says that did not see its proposal commit: one
+// thing if it had a leader to send it to, another if it had none.
+func timedOutThere(err error) bool {
+	var e rpctypes.EtcdError
+	return errors.As(err, &e) && e.Code() == codes.Unavailable && strings.HasPrefix(e.Error(), "etcdserver: request timed out") ||
+		has(codes.DeadlineExceeded, "context deadline exceeded")(err)
 }
 
 // failFast turns off the library's waiting for a connection, which otherwise

@@ -7,7 +7,6 @@ package outcome
 
 import (
 	"errors"
-	"io"
 	"net"
 	"syscall"
 )
@@ -20,10 +19,4 @@ func refusedDial(err error) bool {
 	}
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
-}
-
-// cut reports whether err is the end of a connection in use.
-func cut(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, net.ErrClosed)
 }

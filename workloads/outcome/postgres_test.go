@@ -54,9 +54,11 @@ func TestPostgres(t *testing.T) {
 		{"a context that has ended before", p.endedContext, pgconn.SafeToRetry, history.Fail},
 
 		{"ERROR of class 08", p.wrongBind, says("ERROR", "08P01"), history.Info},
+		{"ERROR of class 57P0", p.query(`DO $$ BEGIN RAISE EXCEPTION 'gone' USING ERRCODE = '57P01'; END $$`), says("ERROR", "57P01"), history.Info},
 		{"ERROR of class 58", p.query(`SELECT length(pg_read_file('/nowhere'))`), says("ERROR", "58P01"), history.Info},
 		{"the session was ended by an administrator", p.terminated, says("FATAL", "57P01"), history.Info},
 		{"the session was ended for idling", p.idled, says("FATAL", "57P05"), history.Info},
+		{"the session was ended in a transaction", p.idledInTransaction, says("FATAL", "25P03"), history.Info},
 		{"the server was killed in flight", p.killedInFlight, errorIs(io.ErrUnexpectedEOF), history.Info},
 		{"the end of a context in flight", p.contextEndsInFlight, errorIs(context.Canceled), history.Info},
 	})
@@ -232,8 +234,18 @@ func (p postgres) contextEndsInFlight(t *testing.T) error {
 }
 
 func (p postgres) idled(t *testing.T) error {
+	return p.endedAfter(t, `SET idle_session_timeout = '20ms'`)
+}
+
+func (p postgres) idledInTransaction(t *testing.T) error {
+	return p.endedAfter(t, `SET idle_in_transaction_session_timeout = '20ms'; BEGIN`)
+}
+
+// endedAfter sends a statement to a session that the server has ended, which
+// the client does not know before.
+func (p postgres) endedAfter(t *testing.T, sql string) error {
 	conn, other := p.connect(t), p.connect(t)
-	_, err := conn.Exec(soon(t), `SET idle_session_timeout = '20ms'`)
+	_, err := conn.Exec(soon(t), sql)
 	must(t, err)
 	p.awaitActivity(t, other, "the end of the session", conn, `NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $1)`)
 	return scan(soon(t), conn, `UPDATE item SET n = 9 WHERE id = 1 RETURNING id`)

@@ -21,8 +21,6 @@ func Redis(err error) history.Outcome {
 		return history.OK
 	case refusedDial(err), errors.Is(err, redis.ErrClosed), errors.Is(err, redis.ErrPoolTimeout):
 		return history.Fail
-	case cut(err):
-		return history.Info
 	}
 	var reply redis.Error
 	if errors.As(err, &reply) {
