@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -255,6 +256,52 @@ func TestAnInterruptedRunSavesAndJudgesWhatThereIs(t *testing.T) {
 	}
 	if left := processesBelow(t, base); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+func TestAServerThatEndsIsNamed(t *testing.T) {
+	base := openFolder(t)
+	env := []string{"XDG_STATE_HOME=" + filepath.Join(base, "state"), "TMPDIR=" + base}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	results := filepath.Join(base, "results")
+	cmd := invocation{dir: base, env: env, args: []string{"compare", "--provider", "process", "--strategy", "setnx,version-cas",
+		"--fault", "none", "--duration", "20s", "--results", results}}.command(ctx, t)
+	said := &output{}
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	redis := 0
+	await(t, "workers and Redis", func() bool {
+		workers := 0
+		for pid, line := range processesBelow(t, base) {
+			if strings.Contains(line, "redis-server") {
+				redis = pid
+			}
+			if strings.Contains(line, " worker") {
+				workers++
+			}
+		}
+		return workers == 3 && redis != 0
+	}, said)
+	if err := syscall.Kill(redis, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != checkers.ExitCode(checkers.Errored) || !strings.Contains(said.String(), "redis-1 has ended") {
+		t.Errorf("exit code %d\n%s", code, said)
+	}
+	res := load(t, filepath.Join(results, "latest"))
+	if len(res.Cells) != 1 || res.Cells[0].Status != checkers.Errored {
+		t.Errorf("%d cells; no further one may be tried\n%s", len(res.Cells), said)
+	}
+	if left := processesBelow(t, base); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	o := invocation{args: []string{"check", filepath.Join(results, "latest")}}.run(t)
+	if o.code != exitError {
+		t.Errorf("check: exit code %d\n%s%s", o.code, o.out, o.errors)
 	}
 }
 

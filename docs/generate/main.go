@@ -17,6 +17,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness/report"
 	"github.com/torture-harness/torture/harness/result"
 )
@@ -36,7 +37,11 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	table, err := tableOf(dir)
+	res, err := passed(dir)
+	if err != nil {
+		return err
+	}
+	table, err := tableOf(res)
 	if err != nil {
 		return err
 	}
@@ -46,18 +51,27 @@ func run(args []string) error {
 	return picture(filepath.Join(dir, "report.html"), "docs/story.png")
 }
 
-// tableOf is what the terminal shows of a run.
-func tableOf(dir string) (string, error) {
+// passed reads the result of a run. One that did not pass is no example of what
+// the project shows.
+func passed(dir string) (result.Result, error) {
+	var res result.Result
 	data, err := os.ReadFile(filepath.Join(dir, "result.json"))
 	if err != nil {
-		return "", err
+		return res, err
 	}
-	var res result.Result
 	if err := json.Unmarshal(data, &res); err != nil {
-		return "", err
+		return res, fmt.Errorf("%s is not a result: %w", filepath.Join(dir, "result.json"), err)
 	}
+	if res.Status != checkers.Pass {
+		return res, fmt.Errorf("%s is %s: only a run that passed goes into the README", dir, res.Status)
+	}
+	return res, nil
+}
+
+// tableOf is what the terminal shows of a run.
+func tableOf(res result.Result) (string, error) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "$ %s\n", res.Command)
+	fmt.Fprintf(&b, "$ ./bin/%s\n", res.Command)
 	if err := report.Table(&b, res, 100, false); err != nil {
 		return "", err
 	}

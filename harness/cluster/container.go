@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 
@@ -40,7 +41,11 @@ func (p *Containers) Start(ctx context.Context, spec Spec) (*Cluster, error) {
 	cluster, err := start(ctx, spec, p.ports, func(context.Context) (host, []string, error) {
 		h := &containerHost{engine: c, guardian: spec.Guardian, images: names, runID: spec.RunID}
 		// Before the first container can exist.
-		return h, nil, spec.Guardian.Containers(spec.Guardian.Label())
+		var notes []string
+		if spec.Etcd > 0 {
+			notes = append(notes, "etcd does not wait for the disk ("+etcdNoSync+"): killing it loses nothing, a power failure would")
+		}
+		return h, notes, spec.Guardian.Containers(spec.Guardian.Label())
 	})
 	if err != nil {
 		_ = c.Close()
@@ -58,6 +63,8 @@ type containerHost struct {
 	runID    string
 }
 
+const etcdNoSync = "--unsafe-no-fsync"
+
 // folder is the only one that servers write to. It is part of the container,
 // so it stays as long as that does, and goes with it.
 const folder = "/tmp"
@@ -65,6 +72,11 @@ const folder = "/tmp"
 // body creates the container of a server and leaves it to be started.
 func (h *containerHost) body(ctx context.Context, m *member) (body, error) {
 	l := m.launch(folder)
+	if m.server.Kind == Etcd {
+		// Three members on one disk would spend their time waiting for it. As
+		// local processes they keep their data in memory, which comes to the same.
+		l.args = append(l.args, etcdNoSync)
+	}
 	options := []testcontainers.ContainerCustomizer{
 		testcontainers.WithNoStart(),
 		testcontainers.WithName("torture-" + h.runID + "-" + m.server.Name),
@@ -73,7 +85,7 @@ func (h *containerHost) body(ctx context.Context, m *member) (body, error) {
 		testcontainers.WithCmd(l.args...),
 		testcontainers.WithEnv(map[string]string{"LC_ALL": "C", "TZ": "UTC"}),
 		testcontainers.WithConfigModifier(func(c *container.Config) { c.User = containerUser[m.server.Kind] }),
-		testcontainers.WithHostConfigModifier(restrict),
+		testcontainers.WithHostConfigModifier(func(c *container.HostConfig) { restrict(c); keepData(m.server.Kind, c) }),
 	}
 	for name, text := range l.files {
 		options = append(options, testcontainers.WithFiles(testcontainers.ContainerFile{
@@ -100,6 +112,14 @@ func restrict(c *container.HostConfig) {
 	c.NetworkMode = "host"
 	c.CapDrop = []string{"ALL"}
 	c.SecurityOpt = []string{"no-new-privileges"}
+}
+
+// keepData gives servers that keep data a volume without a name for it: the file
+// system of a container itself is slow to sync. It goes with the container.
+func keepData(kind Kind, c *container.HostConfig) {
+	if kind == Etcd || kind == Postgres {
+		c.Mounts = append(c.Mounts, mount.Mount{Type: mount.TypeVolume, Target: folder})
+	}
 }
 
 // entrypoint runs the program, after its preparation when there is one and it

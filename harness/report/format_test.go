@@ -80,7 +80,7 @@ func TestTable(t *testing.T) {
 	out.Reset()
 	must(t, Table(&out, r, 80, false))
 	for _, want := range []string{
-		" setnx    ", "✗ stale 4 in 4", "! lost  2 in 10", "as predicted", "promise broken", "– lock  none",
+		" setnx    ", "✗ stale 4 in 4", "! lost  2 in 10", "✓ lost  0 in 32", "an accepted update that somebody", "etcd-claim: safe for data: yes", "as predicted", "promise broken", "– lock  none",
 		"setnx under pause-random: error: because of error\n", "error: a server was gone\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -135,19 +135,44 @@ func TestAnswer(t *testing.T) {
 		want   string
 		tone   tone
 	}{
-		"as it is": {func(*result.Result) {}, "Old lock holders overwrote newer data with setnx, redlock and etcd-plain. No stale write got through with etcd-fenced, etcd-claim and version-cas. The locks did nothing wrong: none was ever granted to two holders at once.", good},
+		"as it is": {func(*result.Result) {}, "Old lock holders overwrote newer data with setnx, redlock and etcd-plain. etcd-fenced refused every stale write but can still lose an update. etcd-claim and version-cas lost nothing. The locks did nothing wrong: none was ever granted to two holders at once.", good},
 		"only safe ones": {func(r *result.Result) { r.Cells = r.Cells[9:12] },
-			"No stale write got through with etcd-fenced. No lock was ever granted to two holders at once.", good},
+			"etcd-fenced refused every stale write but can still lose an update. No lock was ever granted to two holders at once.", good},
 		"undecided": {func(r *result.Result) {
 			r.Cells, r.Status = r.Cells[10:11], checkers.Inconclusive
 			r.Cells[0].Status = checkers.Inconclusive
 			verdict(&r.Cells[0], checkers.StaleOverwrite, checkers.Vacuous)
-		}, "It is not decided for etcd-fenced. No lock was ever granted to two holders at once.", unsure},
+		}, "Not decided: etcd-fenced. No lock was ever granted to two holders at once.", unsure},
 		// That nothing happens without a fault says nothing about a pause.
 		"only calm": {func(r *result.Result) {
 			r.Cells = r.Cells[9:11]
 			verdict(&r.Cells[1], checkers.StaleOverwrite, checkers.Undecided)
-		}, "It is not decided for etcd-fenced. No lock was ever granted to two holders at once.", good},
+		}, "Not decided: etcd-fenced. No lock was ever granted to two holders at once.", good},
+		// One cell in which it was not decided is enough to say nothing.
+		"one cell too few": {func(r *result.Result) {
+			r.Cells = r.Cells[12:15]
+			verdict(&r.Cells[2], checkers.StaleOverwrite, checkers.Vacuous)
+		}, "Not decided: etcd-claim. No lock was ever granted to two holders at once.", good},
+		"updates not decided": {func(r *result.Result) {
+			r.Cells = r.Cells[12:15]
+			verdict(&r.Cells[1], checkers.RMWAtomic, checkers.Undecided)
+		}, "Not decided: etcd-claim. No lock was ever granted to two holders at once.", good},
+		"a store that forgets": {func(r *result.Result) {
+			r.Cells = r.Cells[12:15]
+			verdict(&r.Cells[0], checkers.Durability, checkers.Violated)
+		}, "Not decided: etcd-claim. No lock was ever granted to two holders at once.", good},
+		// That nothing was lost is no merit of what does not promise it.
+		"luck": {func(r *result.Result) { r.Cells = r.Cells[11:12] },
+			"Not decided: etcd-fenced. No lock was ever granted to two holders at once.", good},
+		"a blind run": {func(r *result.Result) {
+			r.Cells = r.Cells[1:2]
+			verdict(&r.Cells[0], checkers.StaleOverwrite, checkers.Holds)
+		}, "Not decided: setnx. No lock was ever granted to two holders at once.", good},
+		// The load of the machine alone leaves the properties decided.
+		"busy": {func(r *result.Result) {
+			r.Cells, r.Status = r.Cells[12:15], checkers.Inconclusive
+			r.Cells[1].Status, r.Cells[1].Reasons = checkers.Inconclusive, []string{"the machine was 99 % busy, more than 85 %"}
+		}, "etcd-claim lost nothing. No lock was ever granted to two holders at once.", unsure},
 		"a broken lock": {func(r *result.Result) {
 			r.Cells, r.Status = r.Cells[1:2], checkers.Failed
 			r.Cells[0].Status = checkers.Failed

@@ -56,7 +56,11 @@ func junit(w io.Writer, r *run) error {
 			Time:  fmt.Sprintf("%.3f", c.Seconds),
 			Out:   junitOut(c),
 		}
-		text := &junitText{Type: string(c.Status), Message: clip(strings.Join(c.Reasons, "; "), 1000), Text: junitStory(c)}
+		why := reasons(c.Cell)
+		if loaded(c.Cell) {
+			why = c.Reasons // the load is all there is to say
+		}
+		text := &junitText{Type: string(c.Status), Message: clip(strings.Join(why, "; "), 1000), Text: junitStory(c)}
 		switch c.Status {
 		case checkers.Pass:
 		case checkers.Failed:
@@ -80,7 +84,7 @@ func junit(w io.Writer, r *run) error {
 func junitOut(c *cell) string {
 	m := marksOf(c.Cell)
 	var lines []string
-	for _, one := range append([]mark{m.Lock, m.Data}, m.Others...) {
+	for _, one := range m.all() {
 		lines = append(lines, strings.TrimSpace(one.Text+" "+one.Rate))
 	}
 	return strings.Join(lines, "\n")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"unicode"
 
 	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/result"
@@ -35,7 +37,7 @@ func load(dir string) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	r := &run{Dir: shortName(dir)}
+	r := &run{Dir: commandPath(dir)}
 	if err := json.Unmarshal(text, &r.Result); err != nil {
 		return nil, fmt.Errorf("report: %s is not a result: %w", filepath.Join(dir, "result.json"), err)
 	}
@@ -74,14 +76,27 @@ func (c *cell) scene(resource string) *scene {
 	return c.scenes[resource]
 }
 
-// shortName is the last two parts of a folder's path, symbolic links followed:
-// enough to find it from where the run was started.
-func shortName(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
+// commandPath is a folder as a command names it that is given where the run was
+// started: relative if it is below, else whole. Symbolic links, as latest, are
+// followed: tomorrow they point elsewhere.
+func commandPath(dir string) string {
+	resolve := func(dir string) string {
+		if abs, err := filepath.Abs(dir); err == nil {
+			dir = abs
+		}
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = real
+		}
+		return dir
 	}
-	if abs, err := filepath.Abs(dir); err == nil {
-		dir = abs
+	dir = resolve(dir)
+	if below, err := filepath.Rel(resolve("."), dir); err == nil && filepath.IsLocal(below) {
+		dir = below
 	}
-	return filepath.ToSlash(filepath.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir)))
+	if strings.ContainsFunc(dir, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-", r)
+	}) {
+		return "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	}
+	return dir
 }

@@ -35,17 +35,36 @@ func (m mark) Sign() string { return sign[m.Tone] }
 type marks struct {
 	Lock    mark   // lock layer: was the lock granted to two at once?
 	Data    mark   // resource layer: did a stale write get through?
+	Loss    mark   // was an update lost otherwise? Without a tone if there is nothing to say
 	Others  []mark // what else went wrong, or had been expected to
 	Promise mark   // is this what the strategy promised?
 }
 
+// all are the marks of the layers, from the lock upwards.
+func (m marks) all() []mark {
+	out := []mark{m.Lock, m.Data}
+	if m.Loss.Tone != "" {
+		out = append(out, m.Loss)
+	}
+	return append(out, m.Others...)
+}
+
+// Ground is the tone of the whole cell: that of its data.
+func (m marks) Ground() tone {
+	if m.Data.Tone == good && (m.Loss.Tone == warn || m.Loss.Tone == bad) {
+		return m.Loss.Tone
+	}
+	return m.Data.Tone
+}
+
 // secondary are the properties that are shown only where they add something.
-var secondary = []checkers.Property{checkers.FenceOrder, checkers.RMWAtomic, checkers.TokenOrder, checkers.Register, checkers.Durability, checkers.Progress}
+var secondary = []checkers.Property{checkers.FenceOrder, checkers.TokenOrder, checkers.Register, checkers.Durability, checkers.Progress}
 
 func marksOf(c result.Cell) marks {
 	m := marks{
 		Lock:    lockMark(c),
 		Data:    dataMark(c),
+		Loss:    lossMark(c),
 		Promise: promiseMark(c),
 	}
 	for _, p := range secondary {
@@ -67,7 +86,7 @@ func lockMark(c result.Cell) mark {
 	case checkers.Violated:
 		return mark{bad, "granted to two at once ×" + count(f.Count), "in " + plural(f.Exposures, "handover")}
 	case checkers.Holds:
-		return mark{good, "one holder at a time", zeroOf(f.Exposures, "handover")}
+		return mark{good, "one holder at a time", zeroOf(f, "handover")}
 	}
 	return openMark(f)
 }
@@ -89,7 +108,7 @@ func dataMark(c result.Cell) mark {
 		}
 		return m
 	case checkers.Holds:
-		return mark{good, "no stale write", zeroOf(f.Exposures, exposure(c))}
+		return mark{good, "no stale write", zeroOf(f, exposure(c))}
 	}
 	return openMark(f)
 }
@@ -103,9 +122,30 @@ func exposure(c result.Cell) string {
 	return "exposure"
 }
 
-// zeroOf says how much a property that holds was risked.
-func zeroOf(n int, word string) string {
-	return fmt.Sprintf("0 in %s (95 %% upper bound %s)", plural(n, word), percent(checkers.UpperBound(n)))
+// lossMark says whether an update was lost although no stale write got through:
+// where one did, updates are lost with it.
+func lossMark(c result.Cell) mark {
+	f := c.Properties[checkers.RMWAtomic]
+	stale := c.Properties[checkers.StaleOverwrite].Verdict == checkers.Violated
+	if f.Verdict == checkers.Holds && f.Contract != checkers.Predicted && !stale {
+		return mark{good, "no lost update", zeroOf(f, exposure(c))}
+	}
+	m, shown := otherMark(c, checkers.RMWAtomic)
+	if shown && f.Verdict == checkers.Violated && f.Pauses > 0 {
+		m.Rate = "in " + byPause(f)
+	}
+	return m
+}
+
+// zeroOf says how much a property that holds was risked. Its bound is by pause
+// where there are pauses: the clients of one pause are not independent of each
+// other.
+func zeroOf(f checkers.Finding, word string) string {
+	if f.Pauses > 0 {
+		return fmt.Sprintf("0 in %s, %s (95 %% upper bound %s of pauses)",
+			plural(f.Exposures, word), plural(f.Pauses, "pause"), percent(checkers.UpperBound(f.Pauses)))
+	}
+	return fmt.Sprintf("0 in %s (95 %% upper bound %s)", plural(f.Exposures, word), percent(checkers.UpperBound(f.Exposures)))
 }
 
 // byPause is the rate of a violated property, by pause: the clients of one
@@ -120,7 +160,7 @@ func openMark(f checkers.Finding) mark {
 	if f.Verdict == checkers.Vacuous {
 		return mark{unsure, "too little risked to tell", "0 in " + plural(f.Exposures, "exposure")}
 	}
-	return mark{unsure, string(f.Verdict), f.Reason}
+	return mark{unsure, string(f.Verdict), explained(f.Reason)}
 }
 
 // otherMark speaks of a property only where it adds something to the two
@@ -150,8 +190,16 @@ func otherMark(c result.Cell, p checkers.Property) (mark, bool) {
 			return mark{unsure, "no " + violation[p] + " seen", "0 in " + plural(f.Exposures, "exposure")}, true
 		}
 	case checkers.Undecided, checkers.Vacuous:
+		data := c.Properties[checkers.StaleOverwrite]
+		same := f.Verdict == data.Verdict && f.Reason == data.Reason
+		if same && p == checkers.FenceOrder {
+			return mark{}, false // it is the same question, asked more strictly
+		}
 		m := openMark(f)
 		m.Text = string(p) + ": " + m.Text
+		if same {
+			m.Rate = ""
+		}
 		return m, true
 	}
 	return mark{}, false
@@ -179,6 +227,9 @@ func promiseMark(c result.Cell) mark {
 	case checkers.Failed:
 		return mark{bad, "promise broken", ""}
 	case checkers.Inconclusive:
+		if loaded(c) {
+			return mark{unsure, "inconclusive: machine busy", ""}
+		}
 		return mark{unsure, "inconclusive", ""}
 	}
 	return mark{unsure, "harness error", ""}

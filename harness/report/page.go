@@ -26,6 +26,8 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"plural":  plural,
 	"explain": func(fault string) string { return faults[fault] },
 	"listed":  listed,
+	"ran":     provided,
+	"reason":  explained,
 	"keyed":   func(p *picture, id string, i int) keyed { return keyed{p, fmt.Sprintf("%s-%d", id, i)} },
 }).Parse(pageText))
 
@@ -42,12 +44,14 @@ type page struct {
 	Servers []pair
 	Digests []pair
 	Replay  string
+	Load    string // that the machine was too busy, if it was
 	Check   string
 }
 
 type pageRow struct {
 	Strategy string
 	About    string
+	Safety   safety
 	Boxes    []*pageCell // one per column; nil if it was not run
 }
 
@@ -57,6 +61,8 @@ type pageCell struct {
 	marks
 	ID         string
 	Stories    []story
+	Why        []string  // the status is not pass, apart from load
+	Closes     *pageCell // tells what closes the gap of this cell's story
 	Findings   []pageFinding
 	Porcupines []pair // name and path of Porcupine's own pictures
 }
@@ -101,11 +107,12 @@ func render(w io.Writer, r *run, porcupines map[string][]pair) error {
 		Columns: r.faults(),
 		Servers: sorted(r.Versions),
 		Digests: sorted(r.Images),
-		Replay:  r.Command,
-		Check:   "torture check " + r.Dir,
+		Replay:  pasted(r.Command),
+		Check:   pasted("torture check " + r.Dir),
+		Load:    r.loadLine(),
 	}
 	for _, name := range r.strategies() {
-		row := pageRow{Strategy: name}
+		row := pageRow{Strategy: name, Safety: safetyOf(r, name)}
 		for _, fault := range p.Columns {
 			c := r.cell(name, fault)
 			if c == nil {
@@ -113,6 +120,9 @@ func render(w io.Writer, r *run, porcupines map[string][]pair) error {
 				continue
 			}
 			box := &pageCell{cell: c, marks: marksOf(c.Cell), ID: anchor(name, fault), Porcupines: porcupines[c.Dir]}
+			if c.Status != checkers.Pass {
+				box.Why = reasons(c.Cell)
+			}
 			if c.Problem == "" {
 				box.Stories = tell(c)
 			} else {
@@ -129,14 +139,30 @@ func render(w io.Writer, r *run, porcupines map[string][]pair) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	// What did not come out as it should is read first.
-	slices.SortStableFunc(p.Tales, func(a, b *pageCell) int { return urgency(a) - urgency(b) })
+	for _, c := range p.Tales {
+		c.Closes = closing(c, p.Tales)
+	}
 	return pageTemplate.Execute(w, p)
 }
 
-func urgency(c *pageCell) int {
-	return slices.Index([]checkers.Status{checkers.Failed, checkers.Errored, checkers.Inconclusive, checkers.Pass}, c.Status)
+// closing is the cell whose story shows what closes the gap that a fence
+// leaves: the one in which claims raise it, under the same fault if possible.
+func closing(c *pageCell, tales []*pageCell) *pageCell {
+	if c.History.Header.Guard != "fenced" {
+		return nil
+	}
+	var found *pageCell
+	for _, other := range tales {
+		claims := other.History.Header.Guard == "claim" && other.Stories[0].Tone == good
+		if claims && (found == nil || other.Fault == c.Fault) {
+			found = other
+		}
+	}
+	return found
 }
+
+// Lost says whether a story is one of an update that was lost behind a fence.
+func (s story) Lost() bool { return s.Property == checkers.RMWAtomic }
 
 // findings lists the properties of a cell in the order in which they are shown.
 func findings(c *cell) []pageFinding {

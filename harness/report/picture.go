@@ -90,9 +90,8 @@ const (
 )
 
 // draw makes the picture of a story. turns are those that it tells, by their
-// beginning; culprit is the write it is about; overwritten the write that the
-// culprit replaced, and guard the one that stood in its way, either may be nil.
-func draw(s *scene, st story, turns []*turn, culprit, overwritten, guard *history.Operation) *picture {
+// beginning; c is the operations that it is about.
+func draw(s *scene, st story, turns []*turn, c cast) *picture {
 	p := &picture{Width: pictureWidth, Left: laneLeft, Right: laneRight, Title: st.Title, start: st.start}
 	p.window(st, turns)
 	p.choose(s, turns)
@@ -101,7 +100,7 @@ func draw(s *scene, st story, turns []*turn, culprit, overwritten, guard *histor
 		told[t] = true
 	}
 	for _, l := range p.lanes {
-		p.notes(s, l, turns, culprit)
+		p.notes(s, l, turns, c)
 	}
 	y := px(axisHeight)
 	for _, l := range p.lanes {
@@ -113,8 +112,8 @@ func draw(s *scene, st story, turns []*turn, culprit, overwritten, guard *histor
 	for _, l := range p.lanes {
 		p.lane(s, l, told)
 	}
-	p.store(s, y, told, culprit)
-	p.join(s, y+storeHeight, culprit, overwritten, guard)
+	p.store(s, y, told, c)
+	p.join(s, y+storeHeight, c)
 	p.axis()
 	p.Height = p.Bottom + 12
 	if p.Arc != nil {
@@ -170,7 +169,7 @@ func (p *picture) inside(at int64) bool { return at >= p.from && at <= p.to }
 func (p *picture) at(ns int64) string { return seconds(ns - p.start) }
 
 // notes collects the words that stand above a lane's bar.
-func (p *picture) notes(s *scene, l *lane, turns []*turn, culprit *history.Operation) {
+func (p *picture) notes(s *scene, l *lane, turns []*turn, c cast) {
 	note := func(at int64, text, class string) {
 		l.Notes = append(l.Notes, label{X: p.x(at), Text: text, Class: class})
 	}
@@ -189,7 +188,7 @@ func (p *picture) notes(s *scene, l *lane, turns []*turn, culprit *history.Opera
 			case (op.Kind == history.Read || op.Kind == history.Claim) && op.Outcome == history.OK:
 				note(op.Return, "read "+s.name(op.WriteID), "")
 			case op.Kind == history.Write:
-				p.noteWrite(s, op, culprit, note)
+				p.noteWrite(s, op, c, note)
 			}
 		}
 		if _, to, ok := t.lease(); ok && to < t.End && p.inside(to) {
@@ -202,7 +201,7 @@ func (p *picture) notes(s *scene, l *lane, turns []*turn, culprit *history.Opera
 	}
 }
 
-func (p *picture) noteWrite(s *scene, op, culprit *history.Operation, note func(int64, string, string)) {
+func (p *picture) noteWrite(s *scene, op *history.Operation, c cast, note func(int64, string, string)) {
 	_, accepted := s.version[op.WriteID]
 	text, class := string(op.Outcome)+" write", ""
 	switch {
@@ -211,7 +210,10 @@ func (p *picture) noteWrite(s *scene, op, culprit *history.Operation, note func(
 	case op.Outcome == history.Rejected:
 		text = "write refused"
 	}
-	if op == culprit {
+	switch op {
+	case c.late:
+		text, class = "late: "+text, "bad"
+	case c.blamed():
 		class = "bad"
 		if !accepted {
 			class = "good"
@@ -295,13 +297,19 @@ func (p *picture) turn(s *scene, l *lane, t *turn, told bool) {
 	if !told {
 		class += " dim"
 	}
-	if from, to, ok := t.lease(); ok {
+	if created, to, ok := t.lease(); ok {
+		from, made := created, ""
+		if s.Header.LeaseBy == "etcd" && t.Acquire != nil && t.Begin > created {
+			// An etcd lease is an object of its own, made before the key that is the lock:
+			// until then the lock may still be somebody else's.
+			from, made = min(t.Begin, to), fmt.Sprintf("; its lease object was made at %s, a little before the key", p.at(created))
+		}
 		if t.Release != nil {
 			to = min(to, t.Release.Call)
 		}
 		y := l.Bar - 2*leaseHeight + 2
 		p.Bars = append(p.Bars, bar{p.x(from), y, max(p.x(to)-p.x(from), 1), leaseHeight, "lease " + class,
-			fmt.Sprintf("%s’s lease: %s to %s", l.Worker, p.at(from), p.at(to))})
+			fmt.Sprintf("%s’s lease: %s to %s%s", l.Worker, p.at(from), p.at(to), made)})
 		if gone := s.gone(t); gone > to && (t.Release == nil || t.Release.Call > to) {
 			p.Bars = append(p.Bars, bar{p.x(to), y, p.x(gone) - p.x(to), leaseHeight, "fading " + class,
 				fmt.Sprintf("%s’s lease had run out; removed between %s and %s", l.Worker, p.at(to), p.at(gone))})

@@ -8,7 +8,7 @@ import (
 
 // store draws the row as the store had it: whose document it was, and every
 // write that was refused. y is the upper edge of its lane.
-func (p *picture) store(s *scene, y px, told map[*turn]bool, culprit *history.Operation) {
+func (p *picture) store(s *scene, y px, told map[*turn]bool, c cast) {
 	p.Names = append(p.Names,
 		label{X: 12, Y: y + 11, Text: "PostgreSQL", Class: "name", Anchor: "start"},
 		label{X: 12, Y: y + 25, Text: "row " + clip(s.Resource, 9), Class: "faint", Anchor: "start"})
@@ -50,10 +50,10 @@ func (p *picture) store(s *scene, y px, told map[*turn]bool, culprit *history.Op
 		if op == nil {
 			continue
 		}
-		if c := class[op.Worker]; c != "" {
-			now.class = c
+		if own := class[op.Worker]; own != "" {
+			now.class = own
 		}
-		if op == culprit {
+		if op == c.blamed() {
 			now.class = "culprit"
 		} else if !told[s.of(op)] {
 			now.class += " dim"
@@ -105,15 +105,18 @@ func (p *picture) refused(s *scene, y px, told map[*turn]bool, class map[string]
 
 // join draws the arrow from the culprit to the write that it replaced, or to
 // the one that stood in its way. y is the lower edge of the store's lane.
-func (p *picture) join(s *scene, y px, culprit, overwritten, guard *history.Operation) {
-	target, class, text := overwritten, "bad", ""
+func (p *picture) join(s *scene, y px, c cast) {
+	culprit, target, class, text := c.culprit, c.overwritten, "bad", ""
 	switch {
 	case culprit == nil:
 		return
-	case overwritten != nil:
-		text = fmt.Sprintf("replaces %s, which %s had never read", s.name(overwritten.WriteID), culprit.Worker)
-	case guard != nil:
-		target, class, text = guard, "good", p.refusal(s, culprit, guard)
+	case c.late != nil:
+		class = "warn"
+		text = fmt.Sprintf("%s overwrites %s, which %s had not seen", s.name(culprit.WriteID), s.name(c.late.WriteID), culprit.Worker)
+	case target != nil:
+		text = fmt.Sprintf("replaces %s, which %s had never read", s.name(target.WriteID), culprit.Worker)
+	case c.guard != nil:
+		target, class, text = c.guard, "good", p.refusal(s, culprit, c.guard)
 	default:
 		return
 	}

@@ -24,6 +24,22 @@ type story struct {
 	start int64 // ns, the moment that is 0.00 s
 }
 
+// cast is the operations that a story is about; any may be nil.
+type cast struct {
+	culprit     *history.Operation // the write that overwrote, or that was refused
+	overwritten *history.Operation // what it replaced
+	guard       *history.Operation // what stood in its way
+	late        *history.Operation // the old holder's write that slipped in: then the culprit did no wrong
+}
+
+// blamed is the write that is marked.
+func (c cast) blamed() *history.Operation {
+	if c.late != nil {
+		return c.late
+	}
+	return c.culprit
+}
+
 // step is one thing that somebody did: Actor Verb [at the time] Tail.
 type step struct {
 	At    int64 // ns
@@ -109,9 +125,9 @@ func (s story) Sentences() string {
 }
 
 // finish sorts the steps, sets the beginning and draws the picture.
-func (st story) finish(s *scene, turns []*turn, culprit, overwritten, guard *history.Operation) story {
+func (st story) finish(s *scene, turns []*turn, c cast) story {
 	slices.SortStableFunc(st.Steps, func(a, b step) int { return cmp.Compare(a.At, b.At) })
 	st.start = st.Steps[0].At
-	st.Picture = draw(s, st, turns, culprit, overwritten, guard)
+	st.Picture = draw(s, st, turns, c)
 	return st
 }

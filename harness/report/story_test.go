@@ -37,8 +37,8 @@ func TestStories(t *testing.T) {
 				"Nothing is lost: the row had already accepted token 43, and 42 is lower.",
 			"w1 got the lock at 0.00 s (token 52) and read v1. It was stopped at 0.20 s. w1’s lease ran out at 1.00 s; it had been removed by 1.34 s. " +
 				"w2 got the lock at 1.34 s (token 53) and read v1. " +
-				"w1 went on at 2.19 s. It wrote v2 at 2.21 s. PostgreSQL accepted it, for 53 had not written yet. " +
-				"w2 wrote v3 at 2.26 s, computed from v1. PostgreSQL accepted it. " +
+				"w1 went on at 2.19 s. It wrote v2 at 2.21 s, late. PostgreSQL accepted it, for 53 had not written yet. " +
+				"w2 wrote v3 at 2.26 s, computed from v1: it overwrote v2 without having seen it. " +
 				"w1’s change (v2) is lost. The tokens came in order, 52 and then 53, so there was nothing for the fence to refuse: w2 had read before w1’s late write arrived.",
 		}},
 		{"etcd-claim", "pause-holder", []string{
@@ -138,10 +138,10 @@ func TestMarks(t *testing.T) {
 		strategy, fault string
 		want            string
 	}{
-		{"setnx", "none", "✓ one holder at a time | ✓ no stale write | ✓ as promised"},
+		{"setnx", "none", "✓ one holder at a time | ✓ no stale write | ✓ no lost update | ✓ as promised"},
 		{"setnx", "pause-holder", "✓ one holder at a time | ✗ stale write ×4 | ✓ as predicted"},
 		{"etcd-fenced", "pause-holder", "✓ one holder at a time | ✓ no stale write | ! lost update ×2, as predicted | ✓ as promised"},
-		{"version-cas", "pause-random", "– no lock | ✓ no stale write | ✓ as promised"},
+		{"version-cas", "pause-random", "– no lock | ✓ no stale write | ✓ no lost update | ✓ as promised"},
 	} {
 		dir := t.TempDir()
 		if got := spoken(shootCell(t, dir, one.strategy, one.fault)); got != one.want {
@@ -153,8 +153,47 @@ func TestMarks(t *testing.T) {
 func spoken(c result.Cell) string {
 	m := marksOf(c)
 	var words []string
-	for _, one := range append(append([]mark{m.Lock, m.Data}, m.Others...), m.Promise) {
+	for _, one := range append(m.all(), m.Promise) {
 		words = append(words, one.Sign()+" "+one.Text)
 	}
 	return strings.Join(words, " | ")
+}
+
+// In the story of a late write it is that write which is marked, in words and
+// picture; the rightful holder could not know of it. And no etcd lease is
+// drawn as if it began before its holder had the lock.
+func TestLateWriteIsTheMarkedOne(t *testing.T) {
+	st := tell(staged(t, "etcd-fenced", "pause-holder"))[1]
+	for _, s := range st.Steps {
+		if s.Tone == bad && s.Actor != "w1" {
+			t.Errorf("%s %s is marked", s.Actor, s.Verb)
+		}
+	}
+	var marked []string
+	for _, g := range st.Picture.Marks {
+		if g.Class == "culprit" {
+			marked = append(marked, g.Title)
+		}
+	}
+	if len(marked) != 1 || !strings.HasPrefix(marked[0], "v2 by w1") {
+		t.Errorf("the picture marks %q", marked)
+	}
+	if a := st.Picture.Arc; a == nil || a.Class != "warn" || a.Label.Text != "v3 overwrites v2, which w2 had not seen" {
+		t.Errorf("the arrow is %+v", a)
+	}
+	leases := 0
+	for _, b := range st.Picture.Bars {
+		if b.Class != "lease a1" {
+			continue
+		}
+		leases++
+		for _, hold := range st.Picture.Bars {
+			if hold.Class == "hold a1" && hold.X != b.X {
+				t.Errorf("the lease begins at %v, the lock was held from %v: %s", b.X, hold.X, b.Title)
+			}
+		}
+	}
+	if leases != 1 {
+		t.Errorf("%d leases of the new holder", leases)
+	}
 }

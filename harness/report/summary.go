@@ -33,10 +33,20 @@ func summary(w io.Writer, r *run) error {
 		b.WriteString("\n")
 	}
 
+	b.WriteString("\nSafe for data?\n\n")
+	for _, name := range r.strategies() {
+		s := safetyOf(r, name)
+		fmt.Fprintf(&b, "- **%s**: %s %s: %s\n", markdown(name), sign[s.Tone], s.Answer, s.Advice)
+	}
+
 	sep := "\n"
-	for _, c := range r.Cells {
-		if c.Status != checkers.Pass {
-			fmt.Fprintf(&b, sep+"- **%s under %s: %s** %s\n", markdown(c.Strategy), markdown(c.Fault), markdown(string(c.Status)), markdown(strings.Join(c.Reasons, "; ")))
+	if line := r.loadLine(); line != "" {
+		fmt.Fprintf(&b, sep+"- %s\n", markdown(line))
+		sep = ""
+	}
+	for _, c := range r.inOrder() {
+		if c.Status != checkers.Pass && !loaded(c.Cell) {
+			fmt.Fprintf(&b, sep+"- **%s under %s: %s** %s\n", markdown(c.Strategy), markdown(c.Fault), markdown(string(c.Status)), markdown(strings.Join(reasons(c.Cell), "; ")))
 			sep = ""
 		}
 	}
@@ -47,7 +57,7 @@ func summary(w io.Writer, r *run) error {
 	if c, s := r.first(); c != nil {
 		fmt.Fprintf(&b, "\n**%s under %s: %s.** %s\n", markdown(c.Strategy), markdown(c.Fault), markdown(s.Title), markdown(s.Sentences()))
 	}
-	fmt.Fprintf(&b, "\nSeed %d. Again: <code>%s</code>\n", r.Seed, markdown(r.Command))
+	fmt.Fprintf(&b, "\nSeed %d. Again: <code>%s</code>\n", r.Seed, markdown(pasted(r.Command)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -60,7 +70,7 @@ func (r *run) first() (*cell, *story) {
 		func(c *cell, s *story) bool { return s.Tone == bad },
 		func(c *cell, s *story) bool { return true },
 	} {
-		for _, c := range r.Cells {
+		for _, c := range r.inOrder() {
 			if c.Problem != "" {
 				continue
 			}
@@ -76,7 +86,7 @@ func (r *run) first() (*cell, *story) {
 
 func markdownCell(m marks) string {
 	lines := []string{}
-	for _, one := range append([]mark{m.Data}, m.Others...) {
+	for _, one := range m.all()[1:] {
 		line := one.Sign() + " **" + markdown(one.Text) + "**"
 		if one.Rate != "" {
 			line += "<br>" + markdown(one.Rate)

@@ -14,8 +14,9 @@ import (
 )
 
 // Table writes the answer for a terminal: the matrix, no line longer than
-// width columns (if width is at least 40), and below it a line for each cell
-// that is not pass with its reasons. Faults that do not fit beside each other
+// width columns (if width is at least 40), and below it what the marks mean,
+// whether each strategy is safe for data, a line about the load of the machine
+// and one for each cell that is not pass for other reasons. Faults that do not fit beside each other
 // follow below. Without colour there are no escape sequences in it.
 func Table(w io.Writer, r result.Result, width int, colour bool) error {
 	const (
@@ -66,15 +67,22 @@ func Table(w io.Writer, r result.Result, width int, colour bool) error {
 		}
 		b.WriteString("\n")
 	}
-	legend := "3 in 52: 3 times in 52 exposures. lock: granted to two at once. stale: an old holder overwrote newer data. lost: an update that was lost in another way."
-	b.WriteString(wrapped(legend, width) + "\n\n")
-	for _, c := range r.Cells {
-		if c.Status == checkers.Pass {
+	b.WriteString(wrapped(legend(saved), width) + "\n\n")
+	for _, name := range saved.strategies() {
+		s := safetyOf(saved, name)
+		b.WriteString(wrapped(plain(fmt.Sprintf("%s: safe for data: %s: %s", clip(name, narrow), s.Answer, s.Advice)), width) + "\n")
+	}
+	b.WriteString("\n")
+	if line := saved.loadLine(); line != "" {
+		b.WriteString(wrapped(plain(line), width) + "\n")
+	}
+	for _, c := range saved.inOrder() {
+		if c.Status == checkers.Pass || loaded(c.Cell) {
 			continue
 		}
 		line := fmt.Sprintf("%s under %s: %s", c.Strategy, c.Fault, c.Status)
-		if len(c.Reasons) > 0 {
-			line += ": " + strings.Join(c.Reasons, "; ")
+		if why := reasons(c.Cell); len(why) > 0 {
+			line += ": " + strings.Join(why, "; ")
 		}
 		b.WriteString(wrapped(plain(line), width) + "\n")
 	}
@@ -89,6 +97,26 @@ func Table(w io.Writer, r result.Result, width int, colour bool) error {
 var short = map[checkers.Property]string{
 	checkers.LeaseExclusion: "lock", checkers.StaleOverwrite: "stale", checkers.FenceOrder: "fence", checkers.RMWAtomic: "lost",
 	checkers.TokenOrder: "token", checkers.Register: "reads", checkers.Durability: "durable", checkers.Progress: "progress",
+}
+
+// meaning of the short names, for the legend.
+var meaning = map[checkers.Property]string{
+	checkers.FenceOrder: "an old holder wrote after a newer one", checkers.TokenOrder: "a newer grant had no larger token",
+	checkers.Register: "a read returned a wrong value", checkers.Durability: "the store lost an acknowledged write",
+	checkers.Progress: "a lock was stuck, or a write refused without reason",
+}
+
+// legend says what the marks and the names in the table mean.
+func legend(r *run) string {
+	text := "✓\u00a0held while it was at risk, ✗\u00a0did not hold, !\u00a0a harm that the strategy never promised to prevent, ?\u00a0not decided, –\u00a0does not apply. " +
+		"3 in 52: 3 times in 52 exposures. lock: granted to two at once. stale: an old holder overwrote newer data. " +
+		"lost: an accepted update that somebody overwrote without having read it."
+	for _, p := range secondary {
+		if slices.ContainsFunc(r.Cells, func(c *cell) bool { _, shown := otherMark(c.Cell, p); return shown }) {
+			text += " " + short[p] + ": " + meaning[p] + "."
+		}
+	}
+	return text
 }
 
 // colours of the marks on a terminal.
@@ -114,6 +142,9 @@ func tableCell(c result.Cell, width int, colour bool) string {
 			m = dataMark(c)
 		}
 		add(m.Tone, tableLine(m, p, f))
+	}
+	if m := lossMark(c); m.Tone != "" {
+		add(m.Tone, tableLine(m, checkers.RMWAtomic, c.Properties[checkers.RMWAtomic]))
 	}
 	for _, p := range secondary {
 		if m, ok := otherMark(c, p); ok {

@@ -68,30 +68,40 @@ func overwriteStory(c *cell, e checkers.Example, p checkers.Property) (story, bo
 	st := story{Tone: bad, Resource: e.Resource, Property: p, Title: "An old holder overwrote newer data"}
 	if p == checkers.RMWAtomic {
 		st.Tone, st.Title = warn, "An update was lost, and no holder was late"
-		if t, u := s.of(first), s.of(culprit); t != nil && u != nil && t.older(u) {
-			st.Title = "A late write slipped in before the new holder’s and was lost"
-		}
+	}
+	roles := cast{culprit: culprit, overwritten: last}
+	if t, u := s.of(first), s.of(culprit); p == checkers.RMWAtomic && t != nil && u != nil && t.older(u) {
+		roles.late, roles.overwritten = first, first
+		st.Title = "A late write slipped in before the new holder’s and was lost"
 	}
 	turns := distinct(s.of(culprit), s.of(first), s.of(last))
 	st.Steps = s.steps(turns, culprit)
-	s.explainLate(st.Steps, first, culprit)
+	if roles.late != nil {
+		s.explainLate(st.Steps, first, culprit)
+	}
 	if n := len(lost); n > 2 {
 		at, _ := s.accepted(lost[n-2])
 		st.Steps = append(st.Steps, step{At: at, Actor: "PostgreSQL", Verb: "had accepted " + plural(n-2, "more write")})
 	}
 	st.Moral = lostMoral(s, culprit, lost, c, p)
-	return st.finish(s, turns, culprit, last, nil), true
+	return st.finish(s, turns, roles), true
 }
 
-// explainLate says of a late write that was accepted rightly why it was.
+// explainLate says of a late write why it was accepted. It is the one to mark:
+// the rightful holder, who overwrote it, could not know of it.
 func (s *scene) explainLate(steps []step, late, culprit *history.Operation) {
-	t, u := s.of(late), s.of(culprit)
-	if t == nil || u == nil || !t.older(u) || t.token() == 0 {
-		return
-	}
 	for i := range steps {
-		if steps[i].At == s.when(late) && steps[i].Actor == late.Worker {
-			steps[i].Alone, steps[i].Tail = true, fmt.Sprintf(". PostgreSQL accepted it, for %d had not written yet", u.token())
+		st := &steps[i]
+		switch {
+		case st.At == s.when(late) && st.Actor == late.Worker:
+			st.Alone, st.Tone = true, bad
+			st.Tail = ", late. PostgreSQL accepted it"
+			if token := s.of(culprit).token(); token > 0 {
+				st.Tail += fmt.Sprintf(", for %d had not written yet", token)
+			}
+		case st.At == s.when(culprit) && st.Actor == culprit.Worker:
+			st.Alone, st.Tone = true, ""
+			st.Tail = fmt.Sprintf(", computed from %s: it overwrote %s without having seen it", s.name(culprit.Basis), s.name(late.WriteID))
 		}
 	}
 }
@@ -146,7 +156,7 @@ func refusalStory(c *cell) (story, bool) {
 			turns := distinct(mine, theirs)
 			st.Steps = s.steps(turns, op)
 			st.Moral = refusalMoral(s, op, guard, mine, theirs)
-			return st.finish(s, turns, op, nil, guard), true
+			return st.finish(s, turns, cast{culprit: op, guard: guard}), true
 		}
 	}
 	return story{}, false
@@ -213,7 +223,7 @@ func plainStory(c *cell, e checkers.Example, p checkers.Property) (story, bool) 
 		// Nothing of it is in the history: the sentence must do.
 		return st, e.Text != ""
 	}
-	return st.finish(s, distinct(turns...), s.byID[e.Culprit], nil, nil), true
+	return st.finish(s, distinct(turns...), cast{culprit: s.byID[e.Culprit]}), true
 }
 
 func distinct(turns ...*turn) []*turn {

@@ -31,6 +31,25 @@ var (
 	}
 )
 
+// providers in words: how the servers ran.
+var providers = map[string]string{"container": "in containers", "process": "as local processes"}
+
+// provided says how the servers ran.
+func provided(provider string) string {
+	if words := providers[provider]; words != "" {
+		return words
+	}
+	return "by " + provider
+}
+
+// pasted is a command as it works in the project's folder.
+func pasted(command string) string {
+	if strings.HasPrefix(command, "torture ") {
+		return "./bin/" + command
+	}
+	return command
+}
+
 // describe says what a strategy consists of, or nothing if it does not know.
 func describe(h history.Header) string {
 	locker, guard := lockers[h.Locker], guards[h.Guard]
