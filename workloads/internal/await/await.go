@@ -28,17 +28,27 @@ func That(t testing.TB, what string, cond func() bool) {
 }
 
 // Sent returns once requests to the stopped server at addr (127.0.0.1:port) lie
-// in the kernel, sent and not read, on that many connections.
+// in the kernel, sent and not read, on that many connections. The end of a
+// connection counts like a request, so a server should have Read before it is
+// stopped.
 func Sent(t testing.TB, addr string, connections int) {
 	t.Helper()
-	at := netip.MustParseAddrPort(addr)
-	That(t, "requests in the sockets of "+addr, func() bool {
-		table, err := os.ReadFile("/proc/net/tcp")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return unread(string(table), at) >= connections
-	})
+	That(t, "requests in the sockets of "+addr, func() bool { return waiting(t, addr) >= connections })
+}
+
+// Read returns once the server at addr has read all that was sent to it.
+func Read(t testing.TB, addr string) {
+	t.Helper()
+	That(t, "the server at "+addr+" to read what was sent", func() bool { return waiting(t, addr) == 0 })
+}
+
+func waiting(t testing.TB, addr string) int {
+	t.Helper()
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return unread(string(table), netip.MustParseAddrPort(addr))
 }
 
 // unread counts the connections of the address that have bytes which nobody has
