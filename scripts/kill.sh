@@ -40,7 +40,7 @@ for i in $(seq 1 "$times"); do
 	for n in $(seq 1 150); do
 		left=$(ours "$dir/$i/res" | wc -l)
 		containers=$(docker ps -aq --filter label=torture.run 2>/dev/null | wc -l)
-		folders=$(find /tmp /dev/shm -maxdepth 1 -name 'torture-t*' 2>/dev/null | wc -l)
+		folders=$(find /tmp /dev/shm -maxdepth 1 -name 'torture-t[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]-*' 2>/dev/null | wc -l)
 		# The other run has one folder and no container.
 		[ "$left" -eq 0 ] && [ "$containers" -eq 0 ] && [ "$folders" -le 1 ] && break
 		sleep 0.1
@@ -55,7 +55,7 @@ for i in $(seq 1 "$times"); do
 	fi
 	echo "$line"
 done
-left=$(find /tmp /dev/shm -maxdepth 1 -name 'torture-t*' 2>/dev/null)
+left=$(find /tmp /dev/shm -maxdepth 1 -name 'torture-t[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]-*' 2>/dev/null)
 [ -z "$left" ] || { echo "folders are left: $left"; bad=$((bad + 1)); }
 echo "$bad of $times bad"
 [ "$bad" -eq 0 ]

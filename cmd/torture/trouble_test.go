@@ -14,11 +14,15 @@ import (
 	"github.com/torture-harness/torture/checkers"
 )
 
+// cellFolder is the folder of realCell's run, removed after all tests.
+var cellFolder string
+
 var realCell = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "torture-test-cell-")
 	if err != nil {
 		return "", err
 	}
+	cellFolder = dir
 	cmd := exec.Command(os.Args[0], "compare", "--provider", "process", "--strategy", "etcd-claim", "--fault", "none", "--duration", "1s", "--seed", "5", "--results", dir)
 	cmd.Env = append(os.Environ(), beTorture+"=1")
 	_ = cmd.Run() // its verdict does not matter here

@@ -93,12 +93,14 @@ func TestRedlock(t *testing.T) {
 		b.wantNothing(t, key) // where the lease has just begun
 	})
 
+	// Fast as the nodes may be, the clocks may have gained what is left.
 	t.Run("the drift leaves nothing", func(t *testing.T) {
 		l, key := openRedlock(t, nodes, 2*time.Millisecond), t.Name()
 		l.perNode = patience
-		_, err := take(t, l, key)
-		if err == nil || errors.Is(err, ErrHeld) || errors.As(err, new(Unknown)) {
-			t.Fatalf("a lease shorter than the drift: %v, want a certain failure", err)
+		for range 100 {
+			if _, err := take(t, l, key); err == nil || errors.As(err, new(Unknown)) {
+				t.Fatalf("a lease shorter than the drift: %v, want a certain failure", err)
+			}
 		}
 	})
 
@@ -152,6 +154,8 @@ func TestRedlock(t *testing.T) {
 		must(t, <-waited)
 	})
 
+	t.Run("a release that the silent node decides", func(t *testing.T) { silentNodeDecides(t, nodes) })
+
 	// "Lost" would accuse somebody of having removed a live lease.
 	for how, remove := range gone {
 		t.Run("a release with a majority "+how, func(t *testing.T) {
@@ -168,6 +172,18 @@ func TestRedlock(t *testing.T) {
 			wantErr(t, "the release", l.Release(soon(t), lease), ErrLost)
 		})
 	}
+}
+
+// silentNodeDecides: two nodes had the key, two had not, and what the fifth has
+// makes it a majority or not.
+func silentNodeDecides(t *testing.T, nodes []*cluster.Server) {
+	l := openRedlock(t, nodes, 5*time.Second)
+	lease := mustTake(t, l, t.Name())
+	for _, s := range nodes[:2] {
+		must(t, look(t, s).Del(soon(t), lease.Key).Err())
+	}
+	stopped(t, nodes[4])
+	wantUnknown(t, "the release", l.Release(soon(t), lease))
 }
 
 // questions counts the EXISTS that all nodes have answered.
