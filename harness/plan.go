@@ -66,7 +66,7 @@ func (p *Plan) Defaults() {
 	set(&p.Duration, 4*time.Second)
 	// Long enough that a blind pause often hits a critical section, short enough
 	// that many updates fit into a lease.
-	set(&p.Think, p.TTL/15)
+	set(&p.Think, p.TTL/12)
 	set(&p.Idle, p.TTL/10)
 	set(&p.Workers, 3)
 	set(&p.Resources, 16)

@@ -74,7 +74,7 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 	f.Int64Var(&plan.Seed, "seed", 0, "decides who is stopped, where, when and how long (default: a random one, printed)")
 	f.DurationVar(&plan.Duration, "duration", 4*time.Second, "least length of a cell; it goes on for at most four times that until its exposures suffice")
 	f.DurationVar(&plan.TTL, "ttl", time.Second, "the lease")
-	f.DurationVar(&plan.Think, "think", 0, "time between read and write, ± 50 % (default TTL/15)")
+	f.DurationVar(&plan.Think, "think", 0, "time between read and write, ± 50 % (default TTL/12)")
 	f.IntVar(&plan.Workers, "workers", 3, "worker processes; one of them is never stopped")
 	f.IntVar(&plan.Resources, "resources", 16, "shared documents, each with a lock; every worker has a client for each")
 	f.IntVar(&plan.Exposures, "exposures", 20, "how often a promise must have been at risk for 'holds' to count")

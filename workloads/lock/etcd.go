@@ -54,9 +54,9 @@ func NewEtcd(endpoints []string, prefix string, ttl time.Duration, jitter *Jitte
 	return l, nil
 }
 
-// Wait returns once the key is gone and nobody was faster within TTL/40.
+// Wait returns once the key is gone and nobody was faster within TTL/20.
 func (l *Etcd) Wait(ctx context.Context, key string, _ bool) error {
-	return l.keys.awaitAbsent(ctx, key, func() time.Duration { return l.jitter.UpTo(l.ttl / 40) })
+	return l.keys.awaitAbsent(ctx, key, func() time.Duration { return l.jitter.UpTo(l.ttl / 20) })
 }
 
 // Acquire grants itself a fresh lease and tries to put the key with it.
