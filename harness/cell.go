@@ -225,7 +225,7 @@ func (c *cell) sofar() (writes, late int) { return c.tally.written(), c.tally.la
 func (c *cell) sufficient() bool {
 	switch c.plan.Fault {
 	case workloads.FaultPauseHolder, workloads.FaultPauseRandom:
-		return c.tally.lateWrites() >= c.plan.Exposures+c.plan.Exposures/5 &&
+		return c.tally.lateWrites() >= c.plan.Exposures+c.plan.Exposures/10 &&
 			(c.plan.Contract[checkers.RMWAtomic] != checkers.Predicted || c.tally.lostUpdates() >= enoughLost)
 	}
 	return true

@@ -63,10 +63,10 @@ func (p *Plan) Defaults() {
 	p.Schema = PlanSchema
 	set(&p.Name, "compare")
 	set(&p.TTL, time.Second)
-	set(&p.Duration, 4*time.Second)
+	set(&p.Duration, 3*time.Second)
 	// Long enough that a blind pause often hits a critical section, short enough
 	// that many updates fit into a lease.
-	set(&p.Think, p.TTL/12)
+	set(&p.Think, p.TTL/6)
 	set(&p.Idle, p.TTL/10)
 	set(&p.Workers, 3)
 	set(&p.Resources, 16)

@@ -505,6 +505,7 @@ func lockRefused(t *testing.T, s *scene) {
 func killedInWrite(t *testing.T, s *scene) {
 	a := s.start(t, "w1", 30*time.Second, workloads.AfterRead)
 	a.at(t, workloads.AfterRead)
+	await.Read(t, s.Postgres.Addr)
 	must(t, s.Postgres.Stop(soon(t)))
 	a.Disarm()
 	a.Go(nil)

@@ -227,6 +227,7 @@ func unordered(holdings []holding) int {
 func startsBeforeSending(t *testing.T, l Locker, servers ...*cluster.Server) {
 	t.Helper()
 	must(t, l.Release(soon(t), mustTake(t, l, t.Name()+"/connect")))
+	quiet(t, servers...)
 	stopped(t, servers...)
 	begun := history.Now()
 	var told []int64

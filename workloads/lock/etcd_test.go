@@ -309,6 +309,7 @@ func (m members) unansweredTxn(t *testing.T) {
 		attempted <- err
 	}()
 	<-asking // it has a lease, and has not sent the txn
+	quiet(t, s)
 	stopped(t, m.Etcd...)
 	close(asking)
 	await.Sent(t, s.Addr, 1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/torture-harness/torture/harness/cluster"
 	"github.com/torture-harness/torture/harness/cluster/clustertest"
+	"github.com/torture-harness/torture/workloads/internal/await"
 )
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Main(m, nil)) }
@@ -53,6 +54,15 @@ func each(t *testing.T, servers []*cluster.Server, do func(*cluster.Server, cont
 		all.Go(func() error { return do(s, ctx) })
 	}
 	must(t, all.Wait())
+}
+
+// quiet returns once servers have read everything, so that what is sent to them
+// when they are stopped can be told from what came before.
+func quiet(t *testing.T, servers ...*cluster.Server) {
+	t.Helper()
+	for _, s := range servers {
+		await.Read(t, s.Addr)
+	}
 }
 
 // stopped stops servers until the end of the test.

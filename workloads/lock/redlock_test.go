@@ -76,6 +76,7 @@ func TestRedlock(t *testing.T) {
 		l, key := openRedlock(t, nodes, ttl), t.Name()
 		l.perNode = patience // the answers shall be read, not given up
 		must(t, l.Release(soon(t), mustTake(t, l, key+"/connect")))
+		quiet(t, nodes[2:]...)
 		stopped(t, nodes[2:]...)
 		attempted := make(chan error, 1)
 		go func() {

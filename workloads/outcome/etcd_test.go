@@ -174,6 +174,7 @@ func (e etcdCluster) contextEndsInFlight(t *testing.T) error {
 
 func (e etcdCluster) cancelledInFlight(t *testing.T) error {
 	c := e.client(t)
+	await.Read(t, e.Etcd[0].Addr)
 	e.stopped(t, e.Etcd)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -184,6 +185,7 @@ func (e etcdCluster) cancelledInFlight(t *testing.T) error {
 
 func (e etcdCluster) killedInFlight(t *testing.T) error {
 	c := e.client(t)
+	await.Read(t, e.Etcd[0].Addr)
 	each(t, e.Etcd, (*cluster.Server).Stop)
 	answered := e.putInFlight(t, soon(t), c)
 	e.killed(t, e.Etcd)

@@ -272,9 +272,10 @@ func (p postgres) awaitActivity(t *testing.T, observer *pgx.Conn, what string, o
 	})
 }
 
-// stopped stops the server until the end of the test.
+// stopped stops the server, which has read everything, until the end of the test.
 func (p postgres) stopped(t *testing.T) {
 	t.Helper()
+	await.Read(t, p.Addr)
 	must(t, p.Stop(soon(t)))
 	t.Cleanup(func() { must(t, p.Continue(soon(t))) })
 }

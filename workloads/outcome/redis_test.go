@@ -181,6 +181,7 @@ func (r redisServer) killedInFlight(t *testing.T) error {
 
 func (r redisServer) killedUnread(t *testing.T) error {
 	c := r.client(t)
+	await.Read(t, r.Addr)
 	must(t, r.Stop(soon(t)))
 	answered := make(chan error, 1)
 	ctx := soon(t)
