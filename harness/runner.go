@@ -361,7 +361,7 @@ func makeRunDir(results, name string, at time.Time) (string, error) {
 // pointLatest makes results/latest a link to dir, in one step.
 func pointLatest(dir string) error {
 	latest := filepath.Join(filepath.Dir(dir), "latest")
-	next := fmt.Sprintf("%s.%d", latest, os.Getpid())
+	next := latest + "." + filepath.Base(dir) // as unique as the folder
 	if err := os.Symlink(filepath.Base(dir), next); err != nil {
 		return err
 	}
