@@ -2,6 +2,8 @@
 # Runs the default comparison with many seeds and shows that nothing is left.
 #
 #   scripts/soak.sh [RUNS] [FLAGS OF compare...]
+#
+# SIGTERM ends it after the present run, with its summary.
 set -u
 cd "$(dirname "$0")/.."
 runs=${1:-20}
@@ -22,11 +24,15 @@ snapshot() {
 }
 
 snapshot > "$dir/before"
+stop=
+trap 'stop=yes' TERM
+done=0
 pass=0
 hidden=0
 for seed in $(seq 1 "$runs"); do
 	./bin/torture compare --seed "$seed" "$@" > "$dir/out" 2>&1
 	code=$?
+	done=$((done + 1))
 	[ $code -eq 0 ] && pass=$((pass + 1))
 	result=results/latest/result.json
 	h=$(grep -o '"hidden": [0-9]*' $result | awk '{ n += $2 } END { print n + 0 }')
@@ -34,13 +40,14 @@ for seed in $(seq 1 "$runs"); do
 	landed=$(grep -o '"pauses_landed": [0-9]*' $result | awk '{ n += $2 } END { print n + 0 }')
 	echo "seed $seed: exit $code, $(grep -o '"seconds": [0-9.]*' $result | head -1 | cut -d' ' -f2) s, $landed pauses landed, $h hidden from clients"
 	[ $code -eq 0 ] || tail -n 40 "$dir/out"
+	[ -z "$stop" ] || break
 done
 snapshot > "$dir/after"
-echo "$pass of $runs runs passed; $hidden resources violated in the journal and hidden from clients"
+echo "$pass of $done runs passed; $hidden resources violated in the journal and hidden from clients"
 if diff "$dir/before" "$dir/after"; then
 	echo "nothing is left: processes, containers, networks, temporary folders and ports are as before"
 else
 	echo "the machine is not as it was (< before, > after)"
 	exit 1
 fi
-[ "$pass" -eq "$runs" ]
+[ "$pass" -eq "$done" ]
