@@ -11,11 +11,12 @@ runs=${1:-20}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# What a machine looks like: processes, containers, networks, the temporary
+# What a machine looks like: processes (but for the zombies that a container
+# engine reaps when it likes), containers, networks, the temporary
 # folder, listening ports. Kernel threads and this script's own children come
 # and go.
 snapshot() {
-	ps -eo pid,ppid,lstart,args --no-headers | awk -v self="$$" '$1 != self && $2 != self && $2 != 2 && $1 != 2 { $2 = ""; print }' | sort
+	ps -eo pid,ppid,lstart,args --no-headers | awk -v self="$$" '$1 != self && $2 != self && $2 != 2 && $1 != 2 { $2 = ""; print }' | grep -v '<defunct>$' | sort
 	docker ps -aq 2>/dev/null | sort | sed 's/^/container /'
 	docker network ls --no-trunc --format 'network {{.ID}} {{.Name}}' 2>/dev/null | sort
 	find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'torture-*' | sort
