@@ -60,7 +60,12 @@ func (s *screen) Cell(p harness.CellProgress) {
 		s.pauses += c.PausesLanded
 		s.updates += c.Updates
 		line := fmt.Sprintf("%s: %s, %.1f s, %d updates%s%s", name, s.paint(c.Status), p.Ran.Seconds(), c.Updates, pauses(c.PausesLanded, c.Pauses), found(c.Properties))
-		fmt.Fprintln(s.out, strings.ReplaceAll(text.WrapSoft(line, s.width()-2), "\n", "\n  "))
+		for i, part := range strings.Split(text.WrapSoft(line, s.width()-2), "\n") {
+			if i > 0 {
+				part = "  " + part
+			}
+			fmt.Fprintln(s.out, strings.TrimRight(part, " "))
+		}
 		return
 	}
 	if !s.live {
