@@ -35,9 +35,11 @@ lint:
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
-# Puts the output of a real run into the README. Needs chromium.
+# Puts the output of real runs into the README and docs/claims.md. Needs chromium.
 docs: build
 	./bin/torture compare --seed 1
+	$(GO) run ./docs/generate results/latest
+	./bin/torture claims --seed 1
 	$(GO) run ./docs/generate results/latest
 
 # Removes what dead runs have left, and what was built here. Results are kept.

@@ -27,13 +27,16 @@ type cell struct {
 
 // Faults whose name matters to a verdict.
 const (
-	none       = "none"        // nothing is done
-	killWorker = "kill-worker" // workers end, none is stopped
+	none        = "none"         // nothing is done
+	killWorker  = "kill-worker"  // workers end, none is stopped
+	pauseServer = "pause-server" // servers are stopped, no worker is
 )
 
-// calm: no client is ever stopped and let go on, so writes are late only by
-// accident, and what is at risk is each handover.
-func (c *cell) calm() bool { return c.fault == none || c.fault == killWorker }
+// calm: no client is ever stopped and let go on, and no request of one held, so
+// writes are late only by accident, and what is at risk is each handover.
+func (c *cell) calm() bool {
+	return c.fault == none || c.fault == killWorker || c.fault == pauseServer
+}
 
 func newCell(h *history.History, entries []history.JournalEntry, cfg Config) *cell {
 	c := &cell{
@@ -46,6 +49,11 @@ func newCell(h *history.History, entries []history.JournalEntry, cfg Config) *ce
 	}
 	for _, e := range c.resources {
 		c.answers[e] = map[Property][2]answer{}
+	}
+	for _, e := range c.resources {
+		for _, w := range e.writes {
+			w.arrive(c.pauses)
+		}
 	}
 	if entries != nil {
 		c.journal = readJournal(entries, c.resources, c.lossAllowed)

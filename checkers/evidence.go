@@ -49,6 +49,19 @@ type write struct {
 	effective bool
 	// ret is when it had taken effect at the latest; history.Never if unknown.
 	ret int64
+	// due is when it can have reached the store at the earliest: its call, or the
+	// moment in which its request, held on the way until then, was let go.
+	due int64
+}
+
+// arrive works out when the write can have reached the store.
+func (w *write) arrive(pauses []history.Pause) {
+	w.due = w.op.Call
+	for _, p := range pauses {
+		if p.Delays(w.op) {
+			w.due = max(w.due, p.To)
+		}
+	}
 }
 
 // sent: its request may have reached the store.
@@ -56,7 +69,7 @@ func (w *write) sent() bool { return w.op.Outcome != history.Fail }
 
 // gather sorts a validated history by resource.
 func gather(h *history.History) []*evidence {
-	byProcess := map[string][]*history.Operation{}
+	byClient := map[string][]*history.Operation{}
 	parts := map[string]*evidence{}
 	part := func(name string) *evidence {
 		if parts[name] == nil {
@@ -70,7 +83,7 @@ func gather(h *history.History) []*evidence {
 	for i := range h.Operations { // by call
 		op := &h.Operations[i]
 		e := part(op.Resource)
-		byProcess[op.Process] = append(byProcess[op.Process], op)
+		byClient[op.Client] = append(byClient[op.Client], op)
 		switch op.Kind {
 		case history.Acquire:
 			e.attempts = append(e.attempts, op)
@@ -89,13 +102,16 @@ func gather(h *history.History) []*evidence {
 		g := e.granted[op.Grant] // an acquire is called before what is done under it
 		if g != nil {
 			g.under = append(g.under, op)
+			if op.Kind == history.Draw && op.Outcome == history.OK {
+				g.token = op.Token
+			}
 		}
 		if op.Kind == history.Write {
-			basis := history.BasisRead(op, byProcess[op.Process])
+			basis := history.BasisRead(op, byClient[op.Client])
 			if g == nil {
 				g = &grant{client: op.Client, worker: op.Worker, call: basis.Call, ret: basis.Return}
 			}
-			w := &write{op: op, grant: g, basis: basis}
+			w := &write{op: op, grant: g, basis: basis, due: op.Call}
 			e.writes, e.byID[op.WriteID] = append(e.writes, w), w
 		}
 	}

@@ -18,11 +18,12 @@ type exposure struct {
 }
 
 func (w *write) exposed() exposure {
-	return exposure{resource: w.op.Resource, op: w.op.ID, at: w.op.Call, worker: w.op.Worker, from: w.grant.ret, to: w.op.Call}
+	return exposure{resource: w.op.Resource, op: w.op.ID, at: w.op.Call, worker: w.op.Worker, from: w.grant.ret, to: w.due}
 }
 
-// lateExposures: writes sent after a newer grant's write had certainly been
-// accepted, whether they were accepted or refused. Where no client is ever stopped: handovers.
+// lateExposures: writes that were sent, or let go by the network that had held
+// them, after a newer grant's write had certainly been accepted, whether they
+// were accepted or refused. Where no client is ever stopped or delayed: handovers.
 func lateExposures(c *cell, e *evidence) []exposure {
 	return c.late(e, func(*write, *cluster) bool { return true })
 }
@@ -44,7 +45,7 @@ func staleExposures(c *cell, e *evidence) []exposure {
 
 func (c *cell) late(e *evidence, counts func(w *write, newer *cluster) bool) []exposure {
 	if c.calm() {
-		return c.handovers(e)
+		return c.disturbed(c.handovers(e))
 	}
 	accepted := slices.Clone(c.clusters(e)[1:])
 	slices.SortStableFunc(accepted, func(a, b *cluster) int { return cmp.Compare(a.minRet, b.minRet) })
@@ -55,7 +56,7 @@ func (c *cell) late(e *evidence, counts func(w *write, newer *cluster) bool) []e
 	}
 	var out []exposure
 	for _, w := range e.writes {
-		known, _ := slices.BinarySearchFunc(accepted, w.op.Call, func(n *cluster, call int64) int { return cmp.Compare(n.minRet, call) })
+		known, _ := slices.BinarySearchFunc(accepted, w.due, func(n *cluster, call int64) int { return cmp.Compare(n.minRet, call) })
 		if !w.sent() || newest[known] <= w.grant.ret {
 			continue
 		}
@@ -67,6 +68,17 @@ func (c *cell) late(e *evidence, counts func(w *write, newer *cluster) bool) []e
 		}
 	}
 	return out
+}
+
+// disturbed are, where servers are stopped, the exposures during which one was:
+// only in these had the fault a hand.
+func (c *cell) disturbed(all []exposure) []exposure {
+	if c.fault != pauseServer {
+		return all
+	}
+	return slices.DeleteFunc(all, func(x exposure) bool {
+		return !slices.ContainsFunc(c.pauses, func(p history.Pause) bool { return p.From < x.to && p.To > x.from })
+	})
 }
 
 // handover is one lock going from one client to another who had wanted it

@@ -101,13 +101,25 @@ func (l leaseExclusion) overlaps(e *evidence, slack int64) []culprit {
 	return out
 }
 
+// released is the call of a grant's first release, history.Never without one.
+func (g *grant) released() int64 {
+	for _, op := range g.under { // by call
+		if op.Kind == history.Release {
+			return op.Call
+		}
+	}
+	return history.Never
+}
+
 // removed is the second certain proof: "not yours" was answered before
-// start + TTL although the holder had not released. Somebody removed a live
+// start + TTL although the holder had not released. A renewal by another process
+// may be answered behind a release that it did not know of. Somebody removed a live
 // lease.
 func removed(e *evidence, slack int64) []culprit {
 	var out []culprit
 	for _, g := range e.grants {
 		start, ttl := g.acquire.LeaseCall, g.acquire.LeaseTTL
+		released := g.released()
 		for _, op := range g.under { // by call
 			if op.Kind == history.Renew && op.Outcome == history.OK {
 				start = max(start, op.LeaseCall)
@@ -115,7 +127,7 @@ func removed(e *evidence, slack int64) []culprit {
 					ttl = op.LeaseTTL
 				}
 			}
-			if (op.Kind == history.Renew || op.Kind == history.Release) && op.Outcome == history.Lost && ttl != 0 && op.Return < start+ttl-slack {
+			if (op.Kind == history.Renew || op.Kind == history.Release) && op.Outcome == history.Lost && ttl != 0 && op.Return < start+ttl-slack && (op.Kind == history.Release || op.Return < released) {
 				out = append(out, culprit{
 					exposure: exposure{resource: e.name, op: op.ID, at: op.Call, worker: g.worker, from: g.ret, to: op.Return},
 					example: example(op, []*history.Operation{g.acquire, op}, fmt.Sprintf(

@@ -186,6 +186,6 @@ func (c *cell) grantsOverlap() string {
 // stoppedDuring: the worker of a grant was stopped while it was acquiring.
 func (c *cell) stoppedDuring(g *grant) bool {
 	return slices.ContainsFunc(c.pauses, func(p history.Pause) bool {
-		return p.Worker == g.worker && p.From < g.ret && p.To > g.call
+		return p.Worker == g.worker && !p.Delay && p.From < g.ret && p.To > g.call
 	})
 }

@@ -20,14 +20,14 @@ const untakeable = 5
 func (progress) Check(c *cell) outcome {
 	o := outcome{verdict: Holds, decidedBy: "grants and refusals"}
 	justified, judged := refusalRules[c.h.Header.Guard]
-	healed := lastHeal(c.h)
+	healed, killed := lastHeal(c.h), kills(c.h)
 	for _, e := range c.resources {
 		o.exposures = append(o.exposures, c.handovers(e)...)
 		if taken := e.takenAfter(healed, c.locked); taken != nil {
 			o.exposures = append(o.exposures, exposure{resource: e.name, op: taken.ID, at: taken.Call, from: taken.Call, to: taken.Return})
 		}
 		if c.locked {
-			o.culprits = append(o.culprits, starved(e, healed, c.h.Header.TTL)...)
+			o.culprits = append(o.culprits, starved(e, healed, c.h.Header.TTL, killed)...)
 		}
 		for _, r := range e.refusals() {
 			if !judged {
@@ -50,7 +50,8 @@ func (progress) Check(c *cell) outcome {
 func lastHeal(h *history.History) int64 {
 	var last int64
 	for _, f := range h.Faults {
-		if f.Phase == history.Resumed || f.Phase == history.Killed || f.Phase == history.Healed {
+		switch f.Phase {
+		case history.Resumed, history.Released, history.Killed, history.Healed:
 			last = max(last, f.Time)
 		}
 	}
@@ -77,8 +78,9 @@ func (e *evidence) takenAfter(moment int64, locked bool) *history.Operation {
 }
 
 // starved finds stretches of more than 5 × TTL in which somebody wanted the
-// lock and nobody got it. A holder that renews its lease may keep it.
-func starved(e *evidence, healed, ttl int64) []culprit {
+// lock and nobody got it. A holder that renews its lease may keep it; that of a
+// killed worker is nobody's, whoever renews it.
+func starved(e *evidence, healed, ttl int64, killed map[string]int64) []culprit {
 	var out []culprit
 	for _, wish := range joined(e.wishes) {
 		begin := max(wish.from, healed)
@@ -97,19 +99,21 @@ func starved(e *evidence, healed, ttl int64) []culprit {
 				break
 			}
 			check(g.ret)
-			begin = max(begin, g.renewedUntil())
+			begin = max(begin, g.renewedUntil(killed))
 		}
 		check(wish.to)
 	}
 	return out
 }
 
-// renewedUntil is the last moment at which the lock is known to be held: the
-// acquire or a renewal was answered.
-func (g *grant) renewedUntil() int64 {
+// renewedUntil is the last moment at which the lock is known to be held by
+// somebody: the acquire or a renewal was answered. A separate process may go on
+// to renew for a worker that was killed; nobody holds what it keeps alive.
+func (g *grant) renewedUntil(killed map[string]int64) int64 {
 	last := g.ret
 	for _, op := range g.under {
-		if op.Kind == history.Renew && op.Outcome == history.OK {
+		at, dead := killed[g.worker]
+		if op.Kind == history.Renew && op.Outcome == history.OK && !(dead && op.Return > at) {
 			last = max(last, op.Return)
 		}
 	}

@@ -63,6 +63,25 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestKilledByFault: a worker that the nemesis killed is dead too, whether its
+// supervisor says so or not.
+func TestKilledByFault(t *testing.T) {
+	ops := []op{acquires("A", "gA", 1, 2)}
+	for at := int64(1000); at < 9000; at += 1000 {
+		r := by("R#1", renews("A", "gA", at, at+1))
+		r.Worker = "R"
+		ops = append(ops, r, failed(attempt("B", at+100)), failed(attempt("B", at+600)))
+	}
+	hist := recorded(ops...)
+	if f := judged(t, hist, nil, Config{}).Findings[Progress]; f.Verdict == Violated {
+		t.Fatalf("a holder whose lease is renewed may keep it: %v", f.Examples)
+	}
+	hist.Faults = append(hist.Faults, history.FaultEvent{Fault: history.Fault{ID: "kill-1", Kind: "kill", Phase: history.Killed, Victim: "A"}, Time: 1500 * ms})
+	if f := judged(t, hist, nil, Config{}).Findings[Progress]; f.Verdict != Violated {
+		t.Errorf("%s, want violated: nobody holds the lock", f.Verdict)
+	}
+}
+
 // TestStarvation: TTL is 1000 ms, so 5000 ms of wanting in vain are too many.
 func TestStarvation(t *testing.T) {
 	poll := func(client string, from, to, every int64) []op {
@@ -76,6 +95,15 @@ func TestStarvation(t *testing.T) {
 		return history.Event{Type: t, Time: at * ms, Worker: client, Client: client + "/r00", Resource: "r00"}
 	}
 	a := acquires("A", "gA", 1, 2)
+	kept := func(to int64) []op {
+		out := append(poll("B", 10, to, 100), a)
+		for at := int64(1000); at < to; at += 1000 {
+			r := by("R#1", renews("A", "gA", at, at+1))
+			r.Worker = "R"
+			out = append(out, r)
+		}
+		return out
+	}
 	for _, c := range []struct {
 		name   string
 		ops    []op
@@ -90,6 +118,9 @@ func TestStarvation(t *testing.T) {
 		{"polls in vain after the fault", append(poll("B", 10, 9000, 100), a), nil, 3000, Violated},
 		{"somebody gets it in between", append(poll("B", 10, 6000, 100), a, acquires("C", "gC", 3000, 3001)), nil, 0, Holds},
 		{"the holder renews", append(append(poll("B", 10, 8000, 100), a), renews("A", "gA", 1000, 1001), renews("A", "gA", 2000, 2001), renews("A", "gA", 4000, 4001)), nil, 0, Holds},
+		{"another process renews for the holder", kept(8000), nil, 0, Holds},
+		{"another process renews for one that was killed", kept(8000), []history.Event{{Type: history.TypeWorker, Worker: "A", Status: "killed", Time: 1500 * ms}}, 0, Violated},
+		{"it was killed late", kept(8000), []history.Event{{Type: history.TypeWorker, Worker: "A", Status: "killed", Time: 7500 * ms}}, 0, Holds},
 		{"an acquire that takes 6 s", []op{a, acquires("B", "gB", 10, 6010)}, nil, 0, Violated},
 		{"two wait in turn", append(append(poll("B", 10, 3000, 100), poll("C", 2900, 6000, 100)...), a), nil, 0, Violated},
 		{"watches in vain", []op{a, reads("A", 9000, 9001, "init")}, []history.Event{want("B", history.TypeWant, 10)}, 0, Violated},

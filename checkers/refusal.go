@@ -34,10 +34,61 @@ func (e *evidence) refusals() []refusal {
 // made it refuse. Each gives the benefit of the doubt: what was called before
 // the refusal returned may have been first.
 var refusalRules = map[string]func(e *evidence, r refusal) bool{
-	"plain":   func(*evidence, refusal) bool { return false },
-	"fenced":  fencedMayRefuse,
-	"claim":   claimMayRefuse,
-	"version": versionMayRefuse,
+	"plain": never, "row-lock": never, "sink": never, "fence-unchecked": never, "fence-turned": never,
+
+	"fenced": fencedMayRefuse, "fence-trigger": fencedMayRefuse,
+	"fence-two-statements": fencedMayRefuse, "fence-transaction": fencedMayRefuse, "fence-for-update": fencedMayRefuse,
+	"fence-unlogged": fencedMayRefuse, "fence-redis": fencedMayRefuse, "fence-memory": fencedMayRefuse, "fence-content-first": fencedMayRefuse,
+	"fenced-open": fencedMayRefuse, "fenced-rolled-back": fencedMayRefuse,
+	"fenced-repeatable-read": fencedMayRefuse, "fenced-serializable": fencedMayRefuse,
+	"fenced-null": fencedMayRefuse, "fenced-doubled": fencedMayRefuse, "fenced-missing": fencedMayRefuse,
+	// What these refuse besides is what is wrong with them.
+	"fence-next": fencedMayRefuse, "fence-text": fencedMayRefuse,
+	"fenced-le": newerMayRefuse,
+
+	"claim": claimMayRefuse, "claim-ge": claimMayRefuse,
+	"owner-cas": ownerMayRefuse,
+	"version":   versionMayRefuse, "sink-version": versionMayRefuse,
+	"idempotency": requestMayRefuse, "idempotency-no-key": requestMayRefuse, "sink-idempotency": requestMayRefuse,
+	"etcd-txn": leaseMayRefuse, "etcd-txn-unconditional": never,
+}
+
+func never(*evidence, refusal) bool { return false }
+
+// newerMayRefuse: a newer grant has written.
+func newerMayRefuse(e *evidence, r refusal) bool {
+	return slices.ContainsFunc(e.writes, func(w *write) bool {
+		return w.mayHaveEffect() && w.grant != r.grant && r.mayFollow(w.op, w.grant)
+	})
+}
+
+// ownerMayRefuse: another has marked the row since this grant did, whichever of
+// them is the older.
+func ownerMayRefuse(e *evidence, r refusal) bool {
+	var marked int64
+	for _, c := range e.claims { // by call
+		if c.Grant == r.op.Grant && c.Outcome == history.OK && c.Return <= r.op.Call {
+			marked = c.Call
+		}
+	}
+	return slices.ContainsFunc(e.claims, func(c *history.Operation) bool {
+		return c.Grant != r.op.Grant && (c.Outcome == history.OK || c.Outcome == history.Info) &&
+			c.Call < r.op.Return && c.Return > marked
+	})
+}
+
+// requestMayRefuse: the same client has written under the same grant before, so
+// this may be the same request once more.
+func requestMayRefuse(e *evidence, r refusal) bool {
+	return slices.ContainsFunc(e.writes, func(w *write) bool {
+		return w.mayHaveEffect() && w.op.Client == r.op.Client && w.op.Grant == r.op.Grant && w.op.Call < r.op.Call
+	})
+}
+
+// leaseMayRefuse: the key of the lock may have been gone, for its lease had
+// ended or its release had been called.
+func leaseMayRefuse(_ *evidence, r refusal) bool {
+	return r.grant == nil || r.grant.acquire == nil || leaseEnd(r.grant, 0) <= r.op.Return
 }
 
 // fencedMayRefuse: a newer grant has written, or this one has written before.

@@ -44,6 +44,9 @@ func misordered(e *evidence) []culprit {
 	var largest *grant // among the grants older than h
 	older := 0
 	for _, h := range byCall {
+		if h.token == 0 {
+			continue // it never got to draw one
+		}
 		for ; older < len(e.grants) && e.grants[older].olderThan(h); older++ { // by return
 			if g := e.grants[older]; largest == nil || g.token > largest.token {
 				largest = g

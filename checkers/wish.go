@@ -40,12 +40,7 @@ func wishes(h *history.History, e *evidence) []wish {
 	if n := len(h.Operations); n > 0 {
 		end = h.Operations[n-1].Call
 	}
-	killed := map[string]int64{}
-	for _, ev := range h.Events {
-		if ev.Type == history.TypeWorker && ev.Status == "killed" {
-			killed[ev.Worker] = ev.Time
-		}
-	}
+	killed := kills(h)
 	for _, ev := range h.Events {
 		if ev.Resource != e.name {
 			continue
@@ -84,6 +79,22 @@ func wishes(h *history.History, e *evidence) []wish {
 	}
 	slices.SortFunc(out, func(a, b wish) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.client, b.client)) })
 	return out
+}
+
+// kills are the moments in which workers were killed.
+func kills(h *history.History) map[string]int64 {
+	killed := map[string]int64{}
+	for _, f := range h.Faults {
+		if f.Phase == history.Killed {
+			killed[f.Victim] = f.Time
+		}
+	}
+	for _, ev := range h.Events {
+		if ev.Type == history.TypeWorker && ev.Status == "killed" {
+			killed[ev.Worker] = ev.Time
+		}
+	}
+	return killed
 }
 
 // joined are the stretches in which at least one client wanted the lock.

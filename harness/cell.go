@@ -13,6 +13,7 @@ import (
 	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/result"
+	"github.com/torture-harness/torture/harness/store"
 	"github.com/torture-harness/torture/harness/worker"
 	"github.com/torture-harness/torture/nemesis"
 	"github.com/torture-harness/torture/workloads"
@@ -28,8 +29,9 @@ type cell struct {
 	name     string // unique among all runs: schema, key prefix, connection names
 
 	recorder *history.Recorder
-	store    *store
+	store    *store.Store
 	fleet    *worker.Fleet
+	network  *network // nil if the clients reach PostgreSQL directly
 	tally    *tally
 
 	mu     sync.Mutex
@@ -48,6 +50,9 @@ func (c *cell) path(name ...string) string { return filepath.Join(append([]strin
 
 // record keeps an event of the harness itself: faults, workers, the observer.
 func (c *cell) record(e history.Event) {
+	if e.Fault != nil {
+		c.tally.fault(e)
+	}
 	if err := c.recorder.Write(e); err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -62,27 +67,33 @@ func (c *cell) execute(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := saveJSON(c.path(planFile), c.plan); err != nil {
+	if err := SaveJSON(c.path(planFile), c.plan); err != nil {
 		return err
 	}
 	if c.recorder, err = history.NewRecorder(c.path("parts", "harness.jsonl")); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.recorder.Close(), c.broken, c.merge()) }()
-	if c.store, err = openStore(ctx, c.run.places.Postgres, c.name, c.plan.Resources); err != nil {
+	if c.store, err = store.Open(ctx, c.run.places.Postgres, c.name, c.plan.Resources, c.strategy.Guard.Tables()); err != nil {
 		return err
 	}
-	defer c.store.close()
-	watching, err := openObserver(ctx, c.run.places.Postgres, c.name, c.plan.Resources)
+	defer c.store.Close()
+	o, err := store.Observe(ctx, c.run.places.Postgres, c.name, c.plan.Resources, c.record, c.plan.TTL/40)
 	if err != nil {
 		return err
 	}
-	defer watching.close()
+	defer o.Close()
 
 	setup := worker.Setup{Cell: c.name, Strategy: c.strategy.Name, Places: c.run.places, Resources: c.plan.Resources,
 		TTL: c.plan.TTL, Patience: patience(c.plan.TTL), Pace: workloads.Pace{Think: c.run.plan.Think, Idle: c.run.plan.Idle},
 		Seed: uint64(c.plan.Seed)}
-	setup.Places.Postgres = withSchema(c.run.places.Postgres, c.name)
+	setup.Places.Postgres = store.WithSchema(c.run.places.Postgres, c.name)
+	if c.plan.Fault == workloads.FaultDelayWrite {
+		if c.network, setup.Places.Postgres, err = openNetwork(setup.Places.Postgres, c.name); err != nil {
+			return err
+		}
+		defer c.network.close()
+	}
 	if c.fleet, err = worker.NewFleet(setup, c.path("parts"), c.path("logs"), c.told, c.record); err != nil {
 		return err
 	}
@@ -96,7 +107,6 @@ func (c *cell) execute(ctx context.Context) (err error) {
 	if err := c.fleet.Start(starting, c.plan.Workers); err != nil {
 		return err
 	}
-	o := &observer{store: watching, record: c.record, every: c.plan.TTL / 40}
 	if err := c.work(ctx, o); err != nil {
 		return err
 	}
@@ -113,7 +123,7 @@ const startPatience = 60 * time.Second
 
 // work lets clients and nemesis loose until there is enough, heals, and ends
 // the clients.
-func (c *cell) work(ctx context.Context, o *observer) error {
+func (c *cell) work(ctx context.Context, o *store.Observer) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var watchers sync.WaitGroup
 	defer watchers.Wait()
@@ -121,7 +131,7 @@ func (c *cell) work(ctx context.Context, o *observer) error {
 	watchers.Go(func() { worker.WatchStalls(background, "", c.record) })
 	watchers.Go(func() { watchClock(background, c.record) })
 	observed := make(chan error, 1)
-	watchers.Go(func() { observed <- o.watch(background) })
+	watchers.Go(func() { observed <- o.Watch(background) })
 
 	defer c.fleet.Listen(c.tally.add)()
 	before, err := cpuTicks()
@@ -130,7 +140,11 @@ func (c *cell) work(ctx context.Context, o *observer) error {
 	}
 	enough := make(chan struct{})
 	arena := &nemesis.Arena{Processes: c.fleet, Points: c.fleet, Watcher: c.fleet, Record: c.record,
+		Servers:   &servers{cluster: c.run.servers, needs: c.strategy.Locker.Needs},
 		Resources: c.plan.Resources, Point: c.plan.Point, TTL: c.plan.TTL, Seed: uint64(c.plan.Seed), Enough: enough}
+	if c.network != nil {
+		arena.Wire = c.network
+	}
 	begun := time.Now()
 	if err := c.fleet.Begin(); err != nil {
 		return err
@@ -219,17 +233,25 @@ const serverNews = 500 * time.Millisecond
 // sofar is what people are told while it runs.
 func (c *cell) sofar() (writes, late int) { return c.tally.written(), c.tally.lateWrites() }
 
-// sufficient reports whether the exposures of a fault by pauses suffice, with a
-// margin for those that the exact count will not confirm, and whether a lost
+// sufficient reports whether the exposures of a fault by pauses or delays
+// suffice, with a margin for those that the exact count will not confirm, and whether a lost
 // update that the contract predicts had its occasions.
 func (c *cell) sufficient() bool {
 	switch c.plan.Fault {
-	case workloads.FaultPauseHolder, workloads.FaultPauseRandom:
+	case workloads.FaultPauseHolder, workloads.FaultPauseRandom, workloads.FaultDelayWrite:
 		return c.tally.lateWrites() >= c.plan.Exposures+c.plan.Exposures/10 &&
 			(c.plan.Contract[checkers.RMWAtomic] != checkers.Predicted || c.tally.lostUpdates() >= enoughLost)
+	case workloads.FaultPauseServer:
+		kinds := len((&servers{needs: c.strategy.Locker.Needs}).Kinds())
+		// Every resource is handed over about once around a pause.
+		exposures := c.tally.serverPauses() * len(c.plan.Resources)
+		return c.tally.serverPauses() >= enoughPauses*kinds && exposures >= c.plan.Exposures+c.plan.Exposures/10
 	}
 	return true
 }
+
+// enoughPauses is how often each kind of server is stopped at least.
+const enoughPauses = 2
 
 // enoughLost is how many lost updates a cell waits for if they are predicted.
 const enoughLost = 3
@@ -258,23 +280,23 @@ func (c *cell) takeable(ctx context.Context) error {
 
 // final waits until no statement of a client can arrive any more, reads every
 // row once more, and saves the journal.
-func (c *cell) final(o *observer) error {
+func (c *cell) final(o *store.Observer) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	if err := c.store.quiesce(ctx, c.name+"/"); err != nil {
+	if err := c.store.Quiesce(ctx, c.name+"/"); err != nil {
 		return err
 	}
-	if err := o.read(ctx); err != nil {
+	if err := o.Read(ctx); err != nil {
 		return err
 	}
-	entries, err := c.store.journal(ctx)
+	entries, err := c.store.Journal(ctx)
 	if err != nil {
 		return fmt.Errorf("read the journal: %w", err)
 	}
 	if err := history.WriteJournal(c.path(journalFile), entries); err != nil {
 		return err
 	}
-	return c.store.drop(ctx)
+	return c.store.Drop(ctx)
 }
 
 // merge makes one history of all parts. The parts are kept if that fails.
@@ -331,14 +353,15 @@ func (c *cell) judge(ctx context.Context, executed error) result.Cell {
 	switch {
 	case err != nil && out.Status != checkers.Failed:
 		out.Status = checkers.Errored
-		out.Reasons = append([]string{oneLine(err)}, out.Reasons...)
+		out.Reasons = append([]string{OneLine(err)}, out.Reasons...)
 	case err != nil:
-		out.Reasons = append(out.Reasons, oneLine(err))
+		out.Reasons = append(out.Reasons, OneLine(err))
 	}
 	return out
 }
 
-func saveJSON(path string, v any) error {
+// SaveJSON writes a value as indented JSON.
+func SaveJSON(path string, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", path, err)

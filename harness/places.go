@@ -6,8 +6,8 @@ import (
 	"github.com/torture-harness/torture/workloads/lock"
 )
 
-// placesOf tells the workers where the servers are.
-func placesOf(c *cluster.Cluster) workloads.Places {
+// PlacesOf tells the workers where the servers are.
+func PlacesOf(c *cluster.Cluster) workloads.Places {
 	p := workloads.Places{Etcd: c.EtcdEndpoints(), Postgres: c.PostgresDSN()}
 	for _, s := range c.Redis {
 		p.Redis = append(p.Redis, lock.Server{Addr: s.Addr, Password: s.Password})

@@ -58,6 +58,16 @@ type CellPlan struct {
 	Resources []string          `json:"resources"`
 }
 
+// Everything asks for all strategies under all faults, where none were named.
+func (p *Plan) Everything() {
+	if len(p.Strategies) == 0 {
+		p.Strategies = workloads.Names()
+	}
+	if len(p.Faults) == 0 {
+		p.Faults = nemesis.Names()
+	}
+}
+
 // Defaults fills in what was left open.
 func (p *Plan) Defaults() {
 	p.Schema = PlanSchema
@@ -78,7 +88,7 @@ func (p *Plan) Defaults() {
 		p.Strategies = workloads.Defaults()
 	}
 	if len(p.Faults) == 0 {
-		p.Faults = []string{workloads.FaultNone, workloads.FaultPauseHolder, workloads.FaultPauseRandom}
+		p.Faults = []string{workloads.FaultNone, workloads.FaultPauseHolder, workloads.FaultPauseRandom, workloads.FaultDelayWrite}
 	}
 }
 

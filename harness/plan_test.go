@@ -20,7 +20,7 @@ func TestDefaultsAreAPlan(t *testing.T) {
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Strategies) != 6 || len(p.Faults) != 3 {
+	if len(p.Strategies) != 8 || len(p.Faults) != 3 {
 		t.Errorf("%v × %v", p.Strategies, p.Faults)
 	}
 }
@@ -93,11 +93,11 @@ func TestRunFoldersNeverMeet(t *testing.T) {
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {
-			dir, err := makeRunDir(results, "compare", at)
+			dir, err := MakeRunDir(results, "compare", at)
 			if err != nil {
 				t.Error(err)
 			}
-			if err := pointLatest(dir); err != nil {
+			if err := PointLatest(dir); err != nil {
 				t.Error(err)
 			}
 			mu.Lock()

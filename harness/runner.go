@@ -64,16 +64,16 @@ func Run(ctx context.Context, plan Plan, progress Progress) (res result.Result, 
 	if err := plan.Validate(); err != nil {
 		return res, "", err
 	}
-	r := &Runner{plan: plan, progress: progress, id: newRunID()}
+	r := &Runner{plan: plan, progress: progress, id: NewRunID()}
 	started := time.Now()
-	if r.dir, err = makeRunDir(plan.Results, plan.Name, started); err != nil {
+	if r.dir, err = MakeRunDir(plan.Results, plan.Name, started); err != nil {
 		return res, "", err
 	}
 	res = result.Result{Schema: result.Schema, Name: plan.Name, Seed: plan.Seed, Started: started.UTC().Format(time.RFC3339),
-		TTL: plan.TTL.String(), Command: plan.Command, Host: host(), Versions: map[string]string{}, Status: checkers.Errored,
+		TTL: plan.TTL.String(), Command: plan.Command, Host: Host(), Versions: map[string]string{}, Status: checkers.Errored,
 		ExitCode: checkers.ExitCode(checkers.Errored)}
 	progress.Say("seed %d", plan.Seed)
-	if err := saveJSON(filepath.Join(r.dir, planFile), plan); err != nil {
+	if err := SaveJSON(filepath.Join(r.dir, planFile), plan); err != nil {
 		return res, r.dir, err
 	}
 	err = r.run(ctx, &res)
@@ -173,9 +173,13 @@ func (r *Runner) startServers(ctx context.Context, res *result.Result, cells []*
 		MaxConnections: 2*r.plan.Workers*r.plan.Resources + 10,
 		Log:            sayer{r.progress}}
 	for _, c := range cells {
-		spec.Redis = max(spec.Redis, c.strategy.Locker.Needs.Redis)
-		if c.strategy.Locker.Needs.Etcd {
+		needs := c.strategy.Needs()
+		spec.Redis = max(spec.Redis, needs.Redis)
+		if needs.Etcd {
 			spec.Etcd = etcdMembers
+		}
+		if needs.Sessions { // and one more per lock
+			spec.MaxConnections = 4*r.plan.Workers*r.plan.Resources + 10
 		}
 	}
 	began := time.Now()
@@ -191,7 +195,7 @@ func (r *Runner) startServers(ctx context.Context, res *result.Result, cells []*
 	for _, note := range r.servers.Notes {
 		r.progress.Say("%s", note)
 	}
-	r.places = placesOf(r.servers)
+	r.places = PlacesOf(r.servers)
 	r.progress.Say("servers ready after %.1f s: %s", time.Since(began).Seconds(), describe(r.servers))
 	return nil
 }
@@ -227,8 +231,8 @@ func (r *Runner) runCell(ctx context.Context, c *cell, number, of int) result.Ce
 	out := c.judge(context.WithoutCancel(ctx), err)
 	out.Dir = filepath.Join("cells", filepath.Base(c.dir))
 	out.Seconds = round1(time.Since(began).Seconds())
-	if err := saveJSON(c.path(resultFile), out); err != nil {
-		out.Reasons = append(out.Reasons, oneLine(err))
+	if err := SaveJSON(c.path(resultFile), out); err != nil {
+		out.Reasons = append(out.Reasons, OneLine(err))
 	}
 	p.Ran, p.Done = time.Since(began), &out
 	r.progress.Cell(p)
@@ -248,30 +252,31 @@ func (r *Runner) save(res *result.Result, broke error) error {
 			status = checkers.Inconclusive
 		}
 		all = append(all, status)
-		res.Errors = append(res.Errors, oneLine(broke))
+		res.Errors = append(res.Errors, OneLine(broke))
 	}
 	res.Status = checkers.Combine(all...)
 	res.ExitCode = checkers.ExitCode(res.Status)
-	if err := saveJSON(filepath.Join(r.dir, resultFile), res); err != nil {
+	if err := SaveJSON(filepath.Join(r.dir, resultFile), res); err != nil {
 		return fmt.Errorf("save the result: %w", err)
 	}
-	if err := pointLatest(r.dir); err != nil {
+	if err := PointLatest(r.dir); err != nil {
 		r.progress.Say("warning: %v", err)
 	}
 	if err := report.Write(r.dir); err != nil {
-		r.progress.Say("warning: the report is not complete: %s", oneLine(err))
+		r.progress.Say("warning: the report is not complete: %s", OneLine(err))
 	}
 	return nil
 }
 
-func newRunID() string {
+// NewRunID is a fresh name for a run, short enough for names of everything it makes.
+func NewRunID() string {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails on Linux
 	return "t" + hex.EncodeToString(b[:])
 }
 
-// oneLine is an error for people: one line, and no longer than they read.
-func oneLine(err error) string {
+// OneLine is an error for people: one line, and no longer than they read.
+func OneLine(err error) string {
 	const most = 400
 	line := strings.Join(strings.Fields(strings.ReplaceAll(err.Error(), "\n", "; ")), " ")
 	if runes := []rune(line); len(runes) > most {
@@ -290,7 +295,8 @@ func lockerName(s workloads.Strategy) string {
 
 func round1(x float64) float64 { return float64(int64(x*10+0.5)) / 10 }
 
-func host() string {
+// Host is the machine in one line.
+func Host() string {
 	var u unix.Utsname
 	_ = unix.Uname(&u) // only for people
 	return fmt.Sprintf("Linux %s %s, %d cores", unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:]), runtime.NumCPU())
@@ -336,8 +342,8 @@ func describe(c *cluster.Cluster) string {
 	return strings.Join(parts, ", ")
 }
 
-// makeRunDir makes results/<time>-<name>, with a suffix if two begin at once.
-func makeRunDir(results, name string, at time.Time) (string, error) {
+// MakeRunDir makes results/<time>-<name>, with a suffix if two begin at once.
+func MakeRunDir(results, name string, at time.Time) (string, error) {
 	if err := os.MkdirAll(results, 0o755); err != nil {
 		return "", fmt.Errorf("results folder: %w; choose another with --results", err)
 	}
@@ -358,8 +364,8 @@ func makeRunDir(results, name string, at time.Time) (string, error) {
 	}
 }
 
-// pointLatest makes results/latest a link to dir, in one step.
-func pointLatest(dir string) error {
+// PointLatest makes results/latest a link to dir, in one step.
+func PointLatest(dir string) error {
 	latest := filepath.Join(filepath.Dir(dir), "latest")
 	next := latest + "." + filepath.Base(dir) // as unique as the folder
 	if err := os.Symlink(filepath.Base(dir), next); err != nil {

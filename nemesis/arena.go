@@ -44,11 +44,41 @@ type Watcher interface {
 	Alive() []string
 }
 
+// Wire is what lies between the clients and the store, in cells whose fault
+// needs it.
+type Wire interface {
+	// Hold keeps whatever the clients of a worker for these resources send to the
+	// store from now on.
+	Hold(worker string, resources []string)
+	// AwaitHeld returns once a request of each is held, or at the end of ctx:
+	// resource to bytes, of those that have some.
+	AwaitHeld(ctx context.Context, worker string, resources []string) map[string]int
+	// Held is what of a worker's is held now: resource to bytes.
+	Held(worker string) map[string]int
+	// Release forwards all of a worker's that is held.
+	Release(worker string)
+}
+
+// Servers stops what the strategy stands on.
+type Servers interface {
+	// Kinds lists what there is: redis, etcd, postgres.
+	Kinds() []string
+	// Pick names a server of a kind: the n-th, counted round, or of etcd the
+	// leader of this moment.
+	Pick(ctx context.Context, kind string, n int) (string, error)
+	// Stop returns once the stop is proven.
+	Stop(ctx context.Context, server string) error
+	// Continue returns once the server takes writes again.
+	Continue(ctx context.Context, server string) error
+}
+
 // Arena is the cell in which a fault is done.
 type Arena struct {
 	Processes
 	Points
 	Watcher
+	Wire      Wire    // nil if the clients reach the store directly
+	Servers   Servers // nil if none may be stopped
 	Record    func(history.Event)
 	Resources []string
 	Point     string        // where holders are aimed at
@@ -100,7 +130,7 @@ type Fault interface {
 }
 
 // Faults lists all of them, one line each.
-var Faults = []Fault{None{}, PauseHolder{}, PauseRandom{}, KillWorker{}}
+var Faults = []Fault{None{}, PauseHolder{}, PauseRandom{}, DelayWrite{}, PauseServer{}, KillWorker{}}
 
 // ByName finds a fault.
 func ByName(name string) (Fault, bool) {

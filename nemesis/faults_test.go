@@ -14,7 +14,7 @@ import (
 )
 
 func TestFaultsAreFoundByName(t *testing.T) {
-	if got := strings.Join(Names(), " "); got != "none pause-holder pause-random kill-worker" {
+	if got := strings.Join(Names(), " "); got != "none pause-holder pause-random delay-write pause-server kill-worker" {
 		t.Errorf("the faults are: %s", got)
 	}
 	for _, name := range Names() {
@@ -50,7 +50,7 @@ func TestNoneWaits(t *testing.T) {
 
 // One worker alone can hand over to nobody.
 func TestFaultsNeedTwoWorkers(t *testing.T) {
-	for _, f := range []Fault{PauseHolder{}, PauseRandom{}, KillWorker{}} {
+	for _, f := range []Fault{PauseHolder{}, PauseRandom{}, DelayWrite{}, KillWorker{}} {
 		th := newTheatre("w1")
 		if err := f.Run(ctxOf(t), th.arena(1, time.Second)); err == nil || !strings.Contains(err.Error(), "two workers") {
 			t.Errorf("%s of one worker: %v", f.Name(), err)

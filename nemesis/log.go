@@ -102,3 +102,13 @@ func (l *log) writeAfter(resource, worker string, from int64) bool {
 	})
 	return ok
 }
+
+// answeredAfter reports whether a write of worker was answered after a moment,
+// whenever it was sent.
+func (l *log) answeredAfter(resource, worker string, at int64) bool {
+	_, ok := l.find(func(s Seen) bool {
+		return s.Worker == worker && s.Resource == resource && s.Progress != nil &&
+			s.Progress.Kind == history.Write && s.Progress.Return > at
+	})
+	return ok
+}

@@ -120,3 +120,29 @@ func TestLogWriteAfter(t *testing.T) {
 		}
 	}
 }
+
+// A delayed write counts once it is answered, however long ago it was sent.
+func TestLogAnsweredAfter(t *testing.T) {
+	answered := func(worker, resource string, kind history.Kind, at int64) Seen {
+		s := progress(worker, resource, kind, history.OK, 1, 1)
+		s.Progress.Return = at
+		return s
+	}
+	for what, c := range map[string]struct {
+		seen  Seen
+		after bool
+	}{
+		"after":           {answered("w1", "r00", history.Write, 101), true},
+		"before":          {answered("w1", "r00", history.Write, 100), false},
+		"another's":       {answered("w2", "r00", history.Write, 101), false},
+		"of another":      {answered("w1", "r01", history.Write, 101), false},
+		"not a write":     {answered("w1", "r00", history.Acquire, 101), false},
+		"only at a point": {Seen{Worker: "w1", Resource: "r00", Point: "P3", Time: 101}, false},
+	} {
+		l := newLog()
+		l.add(c.seen)
+		if got := l.answeredAfter("r00", "w1", 100); got != c.after {
+			t.Errorf("%s: answered: %t", what, got)
+		}
+	}
+}

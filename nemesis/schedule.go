@@ -20,9 +20,7 @@ type step struct {
 // draw makes the n-th step. victims is how many workers may be hit, waits and
 // lengths are the bounds to draw from.
 func draw(a *Arena, kind, stream string, n, victims int, wait, length [2]time.Duration) step {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%s/%d", kind, stream, n)
-	rng := rand.New(rand.NewPCG(a.Seed, h.Sum64()))
+	rng := dice(a, kind, stream, n)
 	s := step{
 		ID:     fmt.Sprintf("%s%s-%d", kind, stream, n+1),
 		Victim: rng.IntN(victims),
@@ -35,6 +33,19 @@ func draw(a *Arena, kind, stream string, n, victims int, wait, length [2]time.Du
 		s.Coins[r] = i%2 == 0
 	}
 	return s
+}
+
+// dice are random numbers that depend on nothing but the seed and these names.
+func dice(a *Arena, kind, stream string, n int) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%s/%d", kind, stream, n)
+	return rand.New(rand.NewPCG(a.Seed, h.Sum64()))
+}
+
+// inTurn is the n-th of a sequence in which each of so many comes once in every
+// round, in an order of the round's own.
+func inTurn(a *Arena, kind string, n, many int) int {
+	return dice(a, kind, "/turn", n/many).Perm(many)[n%many]
 }
 
 func between(rng *rand.Rand, bounds [2]time.Duration) time.Duration {

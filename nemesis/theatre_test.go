@@ -26,6 +26,8 @@ type theatre struct {
 	waiting   map[string]map[string]bool // worker to resources
 	listeners map[int]func(Seen)
 	events    []history.Event
+	wire      *playedWire
+	machines  *playedServers
 
 	enough  chan struct{}
 	script  func(call string)              // told of each call once it is done
@@ -36,15 +38,18 @@ type theatre struct {
 var stage = []string{"r00", "r01", "r02", "r03", "r04", "r05", "r06"}
 
 func newTheatre(workers ...string) *theatre {
-	return &theatre{
+	th := &theatre{
 		workers: workers, stopped: map[string]bool{}, armed: map[string][]string{}, waiting: map[string]map[string]bool{},
 		listeners: map[int]func(Seen){}, enough: make(chan struct{}),
 		script: func(string) {}, said: func(history.Fault) {}, failing: func(int, string) error { return nil },
 	}
+	th.wire = &playedWire{theatre: th, held: map[string]int{}}
+	th.machines = &playedServers{theatre: th, kinds: []string{"redis", "etcd", "postgres"}}
+	return th
 }
 
 func (th *theatre) arena(seed uint64, ttl time.Duration) *Arena {
-	return &Arena{Processes: th, Points: th, Watcher: th, Record: th.record,
+	return &Arena{Processes: th, Points: th, Watcher: th, Wire: th.wire, Servers: th.machines, Record: th.record,
 		Resources: stage, Point: workloads.AfterRead, TTL: ttl, Seed: seed, Enough: th.enough}
 }
 
@@ -188,6 +193,9 @@ func (th *theatre) healed(t *testing.T) {
 	t.Helper()
 	th.mu.Lock()
 	defer th.mu.Unlock()
+	if len(th.wire.held) > 0 || th.wire.holding != "" {
+		t.Errorf("%v of %q is held", th.wire.held, th.wire.holding)
+	}
 	if len(th.stopped) > 0 || len(th.armed) > 0 || len(th.listeners) > 0 {
 		t.Errorf("stopped are %v, armed are %v, %d listen", th.stopped, th.armed, len(th.listeners))
 	}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what torture needs from the packages of Debian or Ubuntu: servers for
-# local processes. Only root installs, and is told before; anybody else is told
-# the command. Does nothing, quickly, when everything is there.
+# local processes, a C compiler. Only root installs, and is told before; anybody
+# else is told the command. Does nothing, quickly, when everything is there.
 #
 # Exit codes: 0 go on, 4 something needed is missing and cannot be installed.
 set -eu
@@ -26,6 +26,7 @@ has_engine() {
 packages=
 has redis-server || packages="$packages redis-server"
 has_postgres || packages="$packages postgresql"
+has cc || has gcc || has clang || packages="$packages gcc" # gives Redis a wall clock of its own
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -d /etc/pki ] || packages="$packages ca-certificates"
 
 if [ -z "$packages" ]; then

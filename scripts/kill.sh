@@ -1,6 +1,7 @@
 #!/bin/sh
 # Kills torture (-9) at random moments, and shows that nothing stays stopped
-# and nothing is left, while another run goes on untouched.
+# and nothing is left, in shared memory neither, while another run goes on
+# untouched.
 #
 #   scripts/kill.sh [TIMES] [guardian]
 #
@@ -16,6 +17,14 @@ ours() { # processes of a run, by its folder
 		{ readlink "$p/cwd"; tr '\0' ' ' < "$p/cmdline"; } 2>/dev/null | grep -q "$1" && echo "${p#/proc/} $(cut -d' ' -f3 "$p/stat" 2>/dev/null)"
 	done
 }
+shared() { # PostgreSQL's shared memory that nobody uses
+	ls /dev/shm | grep '^PostgreSQL\.' | while read -r name; do
+		grep -qsF "/dev/shm/$name" /proc/[0-9]*/maps || echo "/dev/shm/$name"
+	done
+	ipcs -m | awk '$5 == 56 && $6 == 0 { print "segment-" $2 }'
+}
+shared > "$dir/shared"
+left_shared() { shared | grep -vxFf "$dir/shared"; }
 bad=0
 for i in $(seq 1 "$times"); do
 	provider=process
@@ -47,9 +56,14 @@ for i in $(seq 1 "$times"); do
 	done
 	wait $other
 	code=$?
+	for n in $(seq 1 50); do # others' may come and go
+		memory=$(left_shared | wc -l)
+		[ "$memory" -eq 0 ] && break
+		sleep 0.1
+	done
 	states=$(ps -eo stat,args | grep -c '^T.*\(torture\|etcd\|redis-server\|postgres\)')
-	line="$i: $provider, killed after $wait_ms ms ($stopped stopped then): $left processes, $containers containers left, $states in state T; the other run: exit $code"
-	if [ "$left" -ne 0 ] || [ "$containers" -ne 0 ] || [ "$states" -ne 0 ] || { [ $code -ne 0 ] && [ $code -ne 3 ]; }; then
+	line="$i: $provider, killed after $wait_ms ms ($stopped stopped then): $left processes, $containers containers, $memory of shared memory left, $states in state T; the other run: exit $code"
+	if [ "$left" -ne 0 ] || [ "$containers" -ne 0 ] || [ "$memory" -ne 0 ] || [ "$states" -ne 0 ] || { [ $code -ne 0 ] && [ $code -ne 3 ]; }; then
 		bad=$((bad + 1))
 		line="$line  <-- BAD"
 	fi
@@ -57,5 +71,7 @@ for i in $(seq 1 "$times"); do
 done
 left=$(find /tmp /dev/shm -maxdepth 1 -name 'torture-t[0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f][0-9a-f]-*' 2>/dev/null)
 [ -z "$left" ] || { echo "folders are left: $left"; bad=$((bad + 1)); }
+left=$(left_shared)
+[ -z "$left" ] || { echo "shared memory is left: $left"; bad=$((bad + 1)); }
 echo "$bad of $times bad"
 [ "$bad" -eq 0 ]

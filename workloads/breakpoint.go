@@ -7,16 +7,34 @@ import (
 	"sync/atomic"
 )
 
-// The points in a client's protocol at which it can be made to wait.
+// The points in a client's protocol at which it can be made to wait. Where a
+// client only waits for its own word it is held in Reach; at P1, P5 and P6 its
+// request is under way, so it is the connection that waits.
 const (
-	AfterAcquire  = "P2" // the lock judged held, nothing read
-	AfterRead     = "P3" // the basis read, the new value computed
-	AfterCheck    = "P4" // ownership checked again, the write not sent
-	BeforeRelease = "P8" // the write answered, the lock still to be given back
+	// AcquireMid: the requests that may take the lock are sent, their replies
+	// not read. It sits in the connection, between Write and Read (package gate).
+	AcquireMid = "P1"
+	// AfterAcquire: the lock judged held, nothing read.
+	AfterAcquire = "P2"
+	// BeforeToken: the lock held, its token not drawn. Only lockers that draw
+	// the token with a request of its own (lock.Tokener) pass it.
+	BeforeToken = "P7"
+	// AfterRead: the basis read, the new value computed.
+	AfterRead = "P3"
+	// AfterCheck: ownership checked again, the write not sent.
+	AfterCheck = "P4"
+	// InFlight: the write sent, not executed. It is held in a proxy (package
+	// wire), or in the socket of a backend that is stopped.
+	InFlight = "P5"
+	// AfterWrite: the write executed, its reply not read. The reply is held or
+	// cut in a proxy.
+	AfterWrite = "P6"
+	// BeforeRelease: the write answered, the lock still to be given back.
+	BeforeRelease = "P8"
 )
 
 // Points lists them in the order of the protocol.
-var Points = []string{AfterAcquire, AfterRead, AfterCheck, BeforeRelease}
+var Points = []string{AcquireMid, AfterAcquire, BeforeToken, AfterRead, AfterCheck, InFlight, AfterWrite, BeforeRelease}
 
 // Breakpoints make clients of one process wait where they have been armed.
 type Breakpoints struct {
@@ -91,14 +109,29 @@ func (b *Breakpoints) Abandon() {
 	b.Go(nil)
 }
 
+// Armed reports whether a client of the resource would have to wait at a point.
+func (b *Breakpoints) Armed(point, resource string) bool {
+	if !b.armed.Load() {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.at(point, resource)
+}
+
+// at: the point is armed for the resource. The caller holds mu.
+func (b *Breakpoints) at(point, resource string) bool {
+	resources, armed := b.points[point]
+	return armed && (len(resources) == 0 || slices.Contains(resources, resource))
+}
+
 // Reach waits if the point is armed for the resource. It reports whether it did.
 func (b *Breakpoints) Reach(ctx context.Context, point, client, resource string) bool {
 	if !b.armed.Load() {
 		return false
 	}
 	b.mu.Lock()
-	resources, armed := b.points[point]
-	if !armed || (len(resources) > 0 && !slices.Contains(resources, resource)) {
+	if !b.at(point, resource) {
 		b.mu.Unlock()
 		return false
 	}

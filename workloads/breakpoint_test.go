@@ -226,7 +226,8 @@ func TestBreakpointsAtOnce(t *testing.T) {
 }
 
 func TestPointsAreInTheOrderOfTheProtocol(t *testing.T) {
-	if !slices.IsSorted(workloads.Points) || len(slices.Compact(slices.Clone(workloads.Points))) != 4 {
-		t.Errorf("the points are %v", workloads.Points)
+	// The token may be drawn as soon as the lock is held, whatever its number says.
+	if want := []string{"P1", "P2", "P7", "P3", "P4", "P5", "P6", "P8"}; !slices.Equal(workloads.Points, want) {
+		t.Errorf("the points are %v, want %v", workloads.Points, want)
 	}
 }

@@ -2,15 +2,12 @@ package workloads
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/torture-harness/torture/harness/history"
-	"github.com/torture-harness/torture/workloads/guard"
 	"github.com/torture-harness/torture/workloads/lock"
-	"github.com/torture-harness/torture/workloads/outcome"
 )
 
 // Progress is what a client tells about an operation that matters to whoever
@@ -39,12 +36,18 @@ type Hooks struct {
 	Record   func(history.Event) // returns once it is written
 	Progress func(Progress)
 	Points   *Breakpoints
+	// HandOver and TakeBack tell a renewer in another process which grant to
+	// prolong, and when no longer; nil if there is none.
+	HandOver func(Held) (kept bool) // returns once the lease has been prolonged, or is lost
+	TakeBack func(Held)
 }
 
-// Client updates one resource again and again: acquire, read, think, change its
-// own field, write the whole document, release.
+// Client updates one resource: acquire, read, think, change its own field,
+// write the whole document, release. Run does so again and again; Play does
+// single steps as it is told.
 type Client struct {
 	Worker   string
+	Alias    string // its name, if it is not the worker's and the resource's
 	Resource string
 	Row      int64
 	Key      string // of its lock
@@ -57,6 +60,8 @@ type Client struct {
 	Hooks
 
 	incarnation int
+	acting      string // its own name, while it acts for another
+	script      script
 }
 
 // grant is the right under which an update runs.
@@ -64,10 +69,23 @@ type grant struct {
 	id            string // "" without a lock
 	lease         lock.Lease
 	call, return_ int64
+	lost          bool     // it was lost before somebody else could prolong it
+	renewal       *Renewal // nil if nobody in this process renews
 }
 
-func (c *Client) name() string    { return c.Worker + "/" + c.Resource }
-func (c *Client) process() string { return fmt.Sprintf("%s#%d", c.name(), c.incarnation+1) }
+func (c *Client) name() string {
+	if c.Alias != "" {
+		return c.Alias
+	}
+	return c.Worker + "/" + c.Resource
+}
+
+func (c *Client) process() string {
+	if c.acting != "" {
+		return fmt.Sprintf("%s#%d", c.acting, c.incarnation+1)
+	}
+	return fmt.Sprintf("%s#%d", c.name(), c.incarnation+1)
+}
 
 // Run updates until ctx ends; an update that has begun is finished.
 func (c *Client) Run(ctx context.Context) {
@@ -83,25 +101,97 @@ func (c *Client) around(d time.Duration) time.Duration {
 	return d/2 + time.Duration(c.Rand.Int64N(int64(d)+1))
 }
 
+// update is one update. Only the waiting for the lock ends with ctx.
 func (c *Client) update(ctx context.Context) {
+	var old *basis
+	c.underLock(ctx, func(whole context.Context, g *grant) { old = c.change(whole, g) })
+	if old != nil && c.Strategy.RetryOld {
+		c.underLock(ctx, func(whole context.Context, g *grant) { c.write(whole, g, *old, c.entry()) })
+	}
+}
+
+// underLock does something under a fresh grant. What has begun is finished.
+func (c *Client) underLock(ctx context.Context, do func(context.Context, *grant)) {
+	whole := context.WithoutCancel(ctx)
 	g := &grant{}
 	if c.Locker != nil {
-		if g = c.acquire(ctx); g == nil {
+		if g, _, _ = c.acquire(ctx, forEver); g == nil {
 			return
 		}
 		c.reach(AfterAcquire)
 	}
-	if entry, ok := c.enter(g); ok {
-		_ = lock.Pause(context.Background(), c.around(c.Pace.Think))
-		c.reach(AfterRead)
-		if c.check(g) {
-			c.write(g, entry)
-		}
-	}
+	do(whole, g)
 	if c.Locker != nil {
 		c.reach(BeforeRelease)
-		c.release(g)
+		c.release(whole, g)
 	}
+}
+
+// change reads, thinks and writes. It returns what it had read if the store
+// refused it.
+func (c *Client) change(ctx context.Context, g *grant) (refused *basis) {
+	// A claim carries the token. Otherwise it is drawn when it is needed.
+	if c.Strategy.Guard.Claims && !c.hasToken(ctx, g) {
+		return nil
+	}
+	b, ok := c.enter(ctx, g)
+	if !ok {
+		return nil
+	}
+	_ = lock.Pause(ctx, c.around(c.Pace.Think))
+	c.reach(AfterRead)
+	if !c.Strategy.Guard.Claims && !c.hasToken(ctx, g) || !c.mayWrite(ctx, g) {
+		c.leave(ctx, c.Strategy.Guard)
+		return nil
+	}
+	if c.write(ctx, g, b, c.entry()).Outcome == history.Rejected {
+		return &b
+	}
+	return nil
+}
+
+// entry is the guard of the next write: the strategy's, or by chance its second
+// entry.
+func (c *Client) entry() GuardKind {
+	if c.Strategy.Bypass != nil && c.Rand.IntN(2) == 0 {
+		return *c.Strategy.Bypass
+	}
+	return c.Strategy.Guard
+}
+
+// hasToken draws the token of a grant, if its locker gives it afterwards.
+func (c *Client) hasToken(ctx context.Context, g *grant) bool {
+	if !c.Strategy.Locker.Draws {
+		return true
+	}
+	c.reach(BeforeToken)
+	return c.draw(ctx, g).Outcome == history.OK
+}
+
+// enter reads the document, or raises the fence and reads.
+func (c *Client) enter(ctx context.Context, g *grant) (basis, bool) {
+	kind := history.Read
+	if c.Strategy.Guard.Claims {
+		kind = history.Claim
+	}
+	b, done := c.read(ctx, g, kind, c.Strategy.Guard)
+	if kind == history.Claim && done.Outcome == history.Rejected {
+		c.read(ctx, g, history.Read, plain) // tells a missing row from a stale token
+	}
+	return b, done.Outcome == history.OK
+}
+
+// mayWrite looks once more whether the lock is still ours, if the strategy does
+// so: it asks the lock's server, or whoever renews.
+func (c *Client) mayWrite(ctx context.Context, g *grant) bool {
+	if !c.Strategy.looks() {
+		return true
+	}
+	if c.Strategy.Check && c.check(ctx, g).Outcome != history.OK || c.knownLost(g) {
+		return false
+	}
+	c.reach(AfterCheck)
+	return true
 }
 
 // reach waits at a point if it is armed. The update is finished whatever comes,
@@ -109,192 +199,5 @@ func (c *Client) update(ctx context.Context) {
 func (c *Client) reach(point string) {
 	if c.Points.Reach(context.Background(), point, c.name(), c.Resource) {
 		c.Record(history.Event{Type: history.TypeLeave, Time: history.Now(), Worker: c.Worker, Client: c.name(), Resource: c.Resource, Point: point})
-	}
-}
-
-// acquire tries until it has the lock, or nil once ctx ends.
-func (c *Client) acquire(ctx context.Context) *grant {
-	c.Record(history.Event{Type: history.TypeWant, Time: history.Now(), Worker: c.Worker, Client: c.name(), Resource: c.Resource})
-	for again := false; ; again = true {
-		if err := c.Locker.Wait(ctx, c.Key, again); err != nil {
-			c.Record(history.Event{Type: history.TypeGiveUp, Time: history.Now(), Worker: c.Worker, Client: c.name(), Resource: c.Resource})
-			return nil
-		}
-		if g := c.attempt(); g != nil {
-			return g
-		}
-	}
-}
-
-func (c *Client) attempt() *grant {
-	op := c.operation(history.Acquire)
-	request, cancel := context.WithTimeout(context.Background(), c.Patience)
-	defer cancel()
-	begun := false
-	lease, err := c.Locker.Acquire(request, c.Key, func(int64) {
-		begun = true
-		op.begin(history.Event{})
-	})
-	done := history.Event{Time: history.Now()}
-	switch {
-	case err == nil:
-		done.Outcome, done.Grant = history.OK, op.id
-		done.Token, done.LeaseCall, done.LeaseTTL = lease.Token, lease.Start, int64(lease.TTL)
-		op.end(done)
-		g := &grant{id: op.id, lease: lease, call: op.call, return_: done.Time}
-		c.Progress(Progress{Kind: history.Acquire, Worker: c.Worker, Resource: c.Resource, Outcome: history.OK,
-			Call: op.call, Return: done.Time, GrantCall: op.call, GrantReturn: done.Time})
-		return g
-	case !begun:
-		c.Record(history.Event{Type: history.TypeNote, Time: done.Time, Worker: c.Worker, Client: c.name(), Resource: c.Resource,
-			Note: "the acquisition failed before the lock was asked for: " + err.Error()})
-	default:
-		done.Outcome, done.Error = lockOutcome(err), err.Error()
-		op.end(done)
-	}
-	return nil
-}
-
-// enter reads the document, or raises the fence and reads.
-func (c *Client) enter(g *grant) (basis, bool) {
-	kind := history.Read
-	if c.Strategy.Guard.Claims {
-		kind = history.Claim
-	}
-	b, out := c.read(g, kind)
-	if kind == history.Claim && out == history.Rejected {
-		c.read(g, history.Read) // tells a missing row from a stale token
-	}
-	return b, out == history.OK
-}
-
-// basis is what an update is computed from, and the read that returned it.
-type basis struct {
-	guard.Entry
-	call, return_ int64
-}
-
-func (c *Client) read(g *grant, kind history.Kind) (basis, history.Outcome) {
-	op := c.operation(kind)
-	request, cancel := context.WithTimeout(context.Background(), c.Patience)
-	defer cancel()
-	conn, err := c.Store.Conn(request)
-	start := history.Event{Grant: g.id}
-	if kind == history.Claim {
-		start.Token = g.lease.Token
-	}
-	op.begin(start)
-	var entry guard.Entry
-	switch {
-	case err != nil:
-	case kind == history.Claim:
-		entry, err = c.Strategy.Guard.Guard.Enter(request, conn, c.Row, g.lease.Token)
-	default:
-		entry, err = guard.Read(request, conn, c.Row)
-	}
-	done := history.Event{Time: history.Now(), Outcome: storeOutcome(err)}
-	if err != nil {
-		done.Error = err.Error()
-	} else {
-		done.WriteID, done.Version = entry.Document.WriteID, entry.Version
-	}
-	c.after(done.Outcome)
-	op.end(done)
-	return basis{Entry: entry, call: op.call, return_: done.Time}, done.Outcome
-}
-
-// check asks the lock's server once more, if the strategy does so.
-func (c *Client) check(g *grant) bool {
-	if !c.Strategy.Check {
-		return true
-	}
-	op := c.operation(history.Check)
-	request, cancel := context.WithTimeout(context.Background(), c.Patience)
-	defer cancel()
-	op.begin(history.Event{Grant: g.id})
-	err := c.Locker.(lock.Checker).Check(request, g.lease)
-	op.endLock(err)
-	c.after(lockOutcome(err))
-	if err != nil {
-		return false
-	}
-	c.reach(AfterCheck)
-	return true
-}
-
-func (c *Client) write(g *grant, b basis) {
-	op := c.operation(history.Write)
-	doc := b.Document
-	if doc.Fields == nil {
-		doc.Fields = map[string]int{}
-	}
-	doc.Fields[c.name()]++
-	doc.WriteID, doc.Grant, doc.Basis = op.id, g.id, b.Document.WriteID
-	u := guard.Update{ID: c.Row, Document: doc, Token: g.lease.Token, Version: b.Version}
-
-	// The deadline begins here, behind every breakpoint.
-	request, cancel := context.WithTimeout(context.Background(), c.Patience)
-	defer cancel()
-	conn, err := c.Store.Conn(request)
-	op.begin(history.Event{Grant: g.id, WriteID: op.id, Basis: doc.Basis, Token: u.Token, Version: u.Version})
-	if err == nil {
-		err = c.Strategy.Guard.Guard.Write(request, conn, u)
-	}
-	done := history.Event{Time: history.Now(), Outcome: storeOutcome(err)}
-	if err != nil {
-		done.Error = err.Error()
-	}
-	c.after(done.Outcome)
-	op.end(done)
-	p := Progress{Kind: history.Write, Worker: c.Worker, Resource: c.Resource, Outcome: done.Outcome, Call: op.call, Return: done.Time,
-		GrantCall: g.call, GrantReturn: g.return_, BasisReturn: b.return_}
-	if g.id == "" {
-		p.GrantCall, p.GrantReturn = b.call, b.return_
-	}
-	c.Progress(p)
-	if done.Outcome == history.Rejected {
-		c.read(g, history.Read) // tells a missing row from a stale write
-	}
-}
-
-func (c *Client) release(g *grant) {
-	op := c.operation(history.Release)
-	request, cancel := context.WithTimeout(context.Background(), c.Patience)
-	defer cancel()
-	op.begin(history.Event{Grant: g.id})
-	err := c.Locker.Release(request, g.lease)
-	op.endLock(err)
-	c.after(lockOutcome(err))
-}
-
-// after drops a connection that cannot be trusted any more. The grant is
-// finished too: no path leads from an unknown outcome to a write.
-func (c *Client) after(out history.Outcome) {
-	if out == history.Info {
-		c.Store.Drop()
-	}
-}
-
-func lockOutcome(err error) history.Outcome {
-	switch {
-	case err == nil:
-		return history.OK
-	case errors.Is(err, lock.ErrLost):
-		return history.Lost
-	case errors.As(err, new(lock.Unknown)):
-		return history.Info
-	default:
-		return history.Fail
-	}
-}
-
-func storeOutcome(err error) history.Outcome {
-	switch {
-	case errors.Is(err, guard.ErrRejected):
-		return history.Rejected
-	case errors.Is(err, guard.ErrMissing):
-		return history.Fail
-	default:
-		return outcome.Postgres(err)
 	}
 }

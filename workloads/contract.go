@@ -8,6 +8,8 @@ const (
 	FaultPauseHolder = "pause-holder"
 	FaultPauseRandom = "pause-random"
 	FaultKillWorker  = "kill-worker"
+	FaultDelayWrite  = "delay-write"
+	FaultPauseServer = "pause-server"
 )
 
 // everything is what any scheme promises while nothing goes wrong.
@@ -25,7 +27,7 @@ func plainStore(fault string) checkers.Contract {
 	c := everything()
 	for _, p := range []checkers.Property{checkers.StaleOverwrite, checkers.FenceOrder, checkers.RMWAtomic} {
 		switch {
-		case fault == FaultPauseHolder, fault == FaultPauseRandom && p == checkers.StaleOverwrite:
+		case fault == FaultPauseHolder, fault == FaultDelayWrite, fault == FaultPauseRandom && p == checkers.StaleOverwrite:
 			c[p] = checkers.Predicted
 		case fault != FaultNone:
 			c[p] = checkers.Allowed
@@ -35,7 +37,8 @@ func plainStore(fault string) checkers.Contract {
 }
 
 // checkedStore: a check before the write narrows the gap so much that blind
-// pauses hardly hit it; an aimed one still does.
+// pauses hardly hit it; an aimed one still does, and so does a write that is
+// delayed behind the check.
 func checkedStore(fault string) checkers.Contract {
 	c := plainStore(fault)
 	if fault == FaultPauseRandom {
@@ -49,7 +52,7 @@ func checkedStore(fault string) checkers.Contract {
 func fencedStore(fault string) checkers.Contract {
 	c := everything()
 	switch fault {
-	case FaultPauseHolder:
+	case FaultPauseHolder, FaultDelayWrite:
 		c[checkers.RMWAtomic] = checkers.Predicted
 	case FaultNone:
 	default:

@@ -10,27 +10,33 @@ import (
 	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/workloads/guard"
 	"github.com/torture-harness/torture/workloads/lock"
+	"github.com/torture-harness/torture/workloads/point"
 )
 
 // Needs says which servers a strategy uses, besides PostgreSQL.
 type Needs struct {
-	Redis int // independent masters
-	Etcd  bool
+	Redis    int // independent masters
+	Etcd     bool
+	Sessions bool // of PostgreSQL, one for each lock besides the client's own
 }
 
 // Places is where the servers are.
 type Places struct {
 	Redis    []lock.Server `json:"redis,omitempty"`
 	Etcd     []string      `json:"etcd,omitempty"`
-	Postgres string        `json:"postgres"` // connection string, with search_path
+	Postgres string        `json:"postgres"`         // connection string, with search_path
+	Keeper   string        `json:"keeper,omitempty"` // host:port of a process that keeps numbers in its memory
 }
 
 // LockerKind is one way to take a lock, by name.
 type LockerKind struct {
 	Name    string
 	About   string
-	LeaseBy string // whose clock ends the lease: redis, etcd
+	LeaseBy string // whose clock ends the lease: redis, etcd; "" if nothing ends it
 	Tokens  bool
+	Values  bool // the random value of the holding is the token, to be compared as text
+	Draws   bool // the token is drawn after the lock was taken: the locker is a lock.Tokener
+	Renews  bool // a lease can be prolonged: the locker is a lock.Renewer
 	Needs   Needs
 	New     func(Places, LockerOptions) (lock.Locker, error)
 }
@@ -41,6 +47,8 @@ type LockerOptions struct {
 	TTL      time.Duration // the lease asked for
 	Patience time.Duration // the deadline of one request, longer than any pause
 	Clients  int           // how many use the locker at once
+	Value    string        // of every attempt, for lockers that do not draw it afresh; "" is one drawn once for this locker
+	PerNode  time.Duration // how long one of several nodes may take, more than any pause inside an acquisition; 0 is the locker's own choice
 	Jitter   *lock.Jitter
 }
 
@@ -49,9 +57,25 @@ type GuardKind struct {
 	Name   string
 	About  string
 	Tokens bool // it compares tokens, so the locker must give them
+	Values bool // it compares random values of holdings as text
+	Owner  bool // it marks the row with the holding's value, so there must be a lock
 	Claims bool // Enter raises the fence
+	Two    bool // it compares in one statement and writes in the next, between which it can be held
+	Needs  Needs
 	Guard  guard.Guard
+	New    func(Places) (guard.Guard, error) // instead of Guard, if it asks other servers too
 }
+
+// RenewBy is who prolongs a lease while its holder works.
+type RenewBy string
+
+// The renewals. They come every TTL/3.
+const (
+	RenewNever   RenewBy = ""
+	RenewInside  RenewBy = "inside"  // a goroutine of the holder's process, stopped with it
+	RenewLibrary RenewBy = "library" // the locker's library, in the same process
+	RenewOutside RenewBy = "outside" // a process of its own, which goes on whatever happens to the holder
+)
 
 // Strategy is a locker and a guard, with a contract per fault.
 type Strategy struct {
@@ -61,7 +85,17 @@ type Strategy struct {
 	Guard    GuardKind
 	Extra    bool // compared only when asked for
 	Check    bool // ask the lock's server once more before each write
+	Renew    RenewBy
+	Ignore   bool       // write although the lease is known to be lost
+	RetryOld bool       // after a refusal, acquire again and resubmit the old content
+	Bypass   *GuardKind // a second entry, used by every other write
 	Contract func(fault string) checkers.Contract
+}
+
+// Needs are the servers of its lock and of its guard.
+func (s Strategy) Needs() Needs {
+	l, g := s.Locker.Needs, s.Guard.Needs
+	return Needs{Redis: max(l.Redis, g.Redis), Etcd: l.Etcd || g.Etcd, Sessions: l.Sessions || g.Sessions}
 }
 
 // Locked reports whether it takes a lock at all.
@@ -83,17 +117,34 @@ func (s Strategy) ContractUnder(fault string) checkers.Contract {
 // Point is where a holder is stopped to do the most harm: after the last thing
 // it does before its write is sent.
 func (s Strategy) Point() string {
-	if s.Check {
+	switch {
+	case s.Guard.Two:
+		return point.Between
+	case s.Locker.Draws:
+		return BeforeToken
+	case s.looks():
 		return AfterCheck
+	default:
+		return AfterRead
 	}
-	return AfterRead
 }
 
 // Validate refuses combinations that cannot mean anything.
 func (s Strategy) Validate() error {
-	if s.Guard.Tokens && !s.Locker.Tokens {
-		return fmt.Errorf("strategy %s: the guard %s compares fencing tokens, and the locker %s gives none; take a locker with tokens (etcd)",
-			s.Name, s.Guard.Name, orNone(s.Locker.Name))
+	refuse := func(why string) error {
+		return fmt.Errorf("strategy %s: the guard %s %s", s.Name, s.Guard.Name, fmt.Sprintf(why, orNone(s.Locker.Name)))
+	}
+	switch {
+	case s.Guard.Tokens && !s.Locker.Tokens:
+		return refuse("compares fencing tokens, and the locker %s gives none; take a locker with tokens (etcd)")
+	case s.Guard.Values && !s.Locker.Values:
+		return refuse("compares values of holdings as text, and those of the locker %s are no tokens; take redis-value-token")
+	case s.Guard.Owner && !s.Locked():
+		return refuse("marks the row with the value of a holding, and the locker is %s; take one")
+	case s.Check && !s.Locked():
+		return fmt.Errorf("strategy %s: without a lock there is nothing to check", s.Name)
+	case (s.Renew == RenewInside || s.Renew == RenewOutside) && !s.Locker.Renews:
+		return fmt.Errorf("strategy %s: the locker %s has no lease to renew", s.Name, orNone(s.Locker.Name))
 	}
 	return nil
 }
@@ -103,6 +154,19 @@ func orNone(name string) string {
 		return "none"
 	}
 	return name
+}
+
+// Find is a strategy by name, or one composed of a locker, a guard and habits
+// ("etcd+version", "redis-setnx+plain+renew+ignore").
+func Find(name string) (Strategy, error) {
+	if parts := strings.Split(name, "+"); len(parts) > 1 {
+		return Compose(parts[0], parts[1], parts[2:]...)
+	}
+	found, err := Lookup([]string{name})
+	if err != nil {
+		return Strategy{}, err
+	}
+	return found[0], nil
 }
 
 // Lookup finds strategies by name.

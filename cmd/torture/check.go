@@ -30,6 +30,9 @@ servers and changes no file. Exit codes as for compare; 2 if a file cannot be re
   torture check results/latest/cells/setnx.pause-holder`,
 		Args: exactly(1, "one run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if report.IsClaims(args[0]) {
+				return checkClaims(cmd.Context(), args[0])
+			}
 			res, err := harness.Check(cmd.Context(), args[0])
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -17,6 +18,7 @@ import (
 func compareCommand() *cobra.Command {
 	plan := harness.Plan{Name: "compare"}
 	var images []string
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "compare",
 		Short: "Compare strategies under faults, on real servers",
@@ -28,6 +30,7 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 3 inconclusive (too little happened, or the budget ran out); 4 something broke.`,
 		Example: `  torture compare
   torture compare --strategy setnx,etcd-fenced --fault pause-holder
+  torture compare --all
   torture compare --seed 7 --duration 10s --provider process`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,6 +40,12 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 			}
 			if err := refuseNothing(cmd, "strategy", "fault", "ttl", "duration", "think", "workers", "resources", "exposures", "provider", "results"); err != nil {
 				return err
+			}
+			if all {
+				if cmd.Flags().Changed("strategy") && cmd.Flags().Changed("fault") {
+					return usage{errors.New("--all with --strategy and --fault leaves nothing to it; leave one of them out")}
+				}
+				plan.Everything()
 			}
 			if !cmd.Flags().Changed("seed") {
 				plan.Seed = rand.Int64N(1_000_000)
@@ -69,8 +78,9 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&plan.Strategies, "strategy", nil, "strategies, comma-separated; see 'torture list' (default: the six presets)")
+	f.StringSliceVar(&plan.Strategies, "strategy", nil, "strategies, comma-separated; see 'torture list' (default: those that it lists first)")
 	f.StringSliceVar(&plan.Faults, "fault", nil, "faults, comma-separated (default: none,pause-holder,pause-random)")
+	f.BoolVar(&all, "all", false, "the whole catalogue under every fault, or what --strategy or --fault leave of it")
 	f.Int64Var(&plan.Seed, "seed", 0, "decides who is stopped, where, when and how long (default: a random one, printed)")
 	f.DurationVar(&plan.Duration, "duration", 3*time.Second, "least length of a cell; it goes on for at most four times that until its exposures suffice")
 	f.DurationVar(&plan.TTL, "ttl", time.Second, "the lease")

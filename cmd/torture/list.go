@@ -20,12 +20,20 @@ func listCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "STRATEGY\tLOCKER\tGUARD\tWHAT IT IS")
-			for _, s := range workloads.Strategies {
-				locker := s.Locker.Name
-				if locker == "" {
-					locker = "none"
+			for _, extra := range []bool{false, true} {
+				if extra {
+					fmt.Fprintln(w, "\nONLY WHEN NAMED, OR WITH --all\tLOCKER\tGUARD\tWHAT IT IS")
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Name, locker, s.Guard.Name, s.About)
+				for _, s := range workloads.Strategies {
+					if s.Extra != extra {
+						continue
+					}
+					locker := s.Locker.Name
+					if locker == "" {
+						locker = "none"
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Name, locker, s.Guard.Name, s.About)
+				}
 			}
 			fmt.Fprintln(w, "\nLOCKER\tTOKENS\t\tWHAT IT IS")
 			for _, l := range workloads.Lockers {

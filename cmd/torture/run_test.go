@@ -110,6 +110,95 @@ func TestAStaleWriteIsShownAndRefused(t *testing.T) {
 	}
 }
 
+// A write that hangs in the network is as dangerous as a holder that hangs, also
+// behind a check, and what helps against the one helps against the other.
+func TestADelayedWriteIsShownAndRefused(t *testing.T) {
+	o, dir := compare(t, "--strategy", "setnx-check,etcd-fenced,etcd-claim,version-cas", "--fault", "delay-write", "--seed", "1", "--duration", "2s", "--exposures", "4")
+	res := load(t, dir)
+	if !onlyBusy(res) {
+		t.Fatalf("exit code %d\n%s%s", o.code, o.out, o.errors)
+	}
+	for _, c := range res.Cells {
+		if c.Pauses == 0 || c.PausesLanded*100 < c.Pauses*95 {
+			t.Errorf("%s: %d of %d delays landed", c.Strategy, c.PausesLanded, c.Pauses)
+		}
+		stale := c.Properties[checkers.StaleOverwrite]
+		if c.Strategy != "setnx-check" {
+			if stale.Verdict != checkers.Holds || c.Strategy != "version-cas" && stale.Exposures == 0 {
+				t.Errorf("%s: stale-overwrite is %s in %d exposures (%s)", c.Strategy, stale.Verdict, stale.Exposures, stale.Reason)
+			}
+			continue
+		}
+		if stale.Verdict != checkers.Violated || stale.Count != stale.Exposures || stale.Count == 0 {
+			t.Errorf("%s: %d stale writes in %d exposures, want all of them", c.Strategy, stale.Count, stale.Exposures)
+		}
+		if f := c.Properties[checkers.LeaseExclusion]; f.Verdict != checkers.Holds {
+			t.Errorf("%s: lease-exclusion is %s (%s)", c.Strategy, f.Verdict, f.Reason)
+		}
+	}
+	h, err := history.ReadFile(filepath.Join(dir, "cells/setnx-check.delay-write/history.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	delayed := 0
+	for _, p := range h.Pauses() {
+		for i := range h.Operations {
+			if op := &h.Operations[i]; p.Delays(op) {
+				delayed++
+				if op.Kind != history.Write {
+					t.Errorf("%s %s was delayed, not a write", op.Kind, op.ID)
+				}
+			}
+		}
+		if len(p.Bytes) == 0 || p.Threads > 0 || p.To == history.Never {
+			t.Errorf("the delay %+v is not proven", p)
+		}
+	}
+	if delayed == 0 {
+		t.Error("no write was delayed")
+	}
+	for _, e := range h.Events {
+		if e.Type == history.TypeStall && e.Worker != "" && e.Gap > int64(time.Second) {
+			t.Errorf("%s did not run for %s, and nobody was to be stopped", e.Worker, time.Duration(e.Gap))
+		}
+	}
+}
+
+// Stopped servers lose nothing and grant nothing twice.
+func TestServersAreStopped(t *testing.T) {
+	o, dir := compare(t, "--strategy", "redlock,etcd-fenced,version-cas", "--fault", "pause-server", "--seed", "1", "--duration", "2s", "--exposures", "4")
+	res := load(t, dir)
+	if !onlyBusy(res) {
+		t.Fatalf("exit code %d\n%s%s", o.code, o.out, o.errors)
+	}
+	for _, c := range res.Cells {
+		h, err := history.ReadFile(filepath.Join(dir, "cells", c.Strategy+".pause-server", "history.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hit := map[string]int{}
+		for _, f := range h.Faults {
+			kind, _, _ := strings.Cut(f.Victim, "-")
+			switch f.Phase {
+			case history.Stopped:
+				hit[kind]++
+			case history.Healed:
+				hit[kind+" healed"]++
+			}
+		}
+		for _, kind := range map[string][]string{"redlock": {"redis", "postgres"}, "etcd-fenced": {"etcd", "postgres"}, "version-cas": {"postgres"}}[c.Strategy] {
+			if hit[kind] < 2 || hit[kind+" healed"] != hit[kind] {
+				t.Errorf("%s: %v", c.Strategy, hit)
+			}
+		}
+		for _, p := range []checkers.Property{checkers.Register, checkers.Durability, checkers.Progress, checkers.LeaseExclusion} {
+			if f := c.Properties[p]; f.Verdict != checkers.Holds && f.Verdict != checkers.NotApplicable {
+				t.Errorf("%s: %s is %s (%s)", c.Strategy, p, f.Verdict, f.Reason)
+			}
+		}
+	}
+}
+
 // executed lists the faults of a cell as they were carried out.
 func executed(t *testing.T, dir string) []string {
 	t.Helper()
@@ -128,11 +217,11 @@ func executed(t *testing.T, dir string) []string {
 }
 
 func TestTheSeedDecidesTheFaults(t *testing.T) {
-	args := []string{"--strategy", "setnx", "--fault", "pause-holder,pause-random,kill-worker", "--duration", "1s", "--exposures", "1"}
+	args := []string{"--strategy", "setnx", "--fault", "pause-holder,pause-random,delay-write,pause-server,kill-worker", "--duration", "1s", "--exposures", "1"}
 	_, first := compare(t, append(args, "--seed", "11")...)
 	_, second := compare(t, append(args, "--seed", "11")...)
 	_, other := compare(t, append(args, "--seed", "12")...)
-	for _, fault := range []string{"pause-holder", "pause-random", "kill-worker"} {
+	for _, fault := range []string{"pause-holder", "pause-random", "delay-write", "pause-server", "kill-worker"} {
 		cell := "cells/setnx." + fault
 		a, b, c := executed(t, filepath.Join(first, cell)), executed(t, filepath.Join(second, cell)), executed(t, filepath.Join(other, cell))
 		// How many there were depends on the machine; which, does not.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -20,10 +21,17 @@ import (
 
 // Spec says which servers are wanted.
 type Spec struct {
-	Redis          int  // independent masters
-	Etcd           int  // members of one cluster; odd
-	Postgres       bool //
-	MaxConnections int  // of PostgreSQL; 0 for its default
+	Name string // optional; in the names of everything, so that a run can have several clusters
+
+	Redis        int  // independent masters
+	RedisDurable bool // every write is on disk before its answer (appendonly, appendfsync always)
+	RedisReplica bool // the first master has a replica
+	RedisClock   bool // every Redis has a wall clock of its own, for MoveClock; wants a C compiler
+	Etcd         int  // members of one cluster; odd
+
+	Postgres         bool              //
+	MaxConnections   int               // of PostgreSQL; 0 for its default
+	PostgresSettings map[string]string // win over our own: wal_writer_delay → 10s
 
 	Images   map[string]string  // server kind → image to use instead of the default; containers only
 	Dir      string             // run folder; logs go to Dir/logs
@@ -54,8 +62,9 @@ type Provider interface {
 
 // Cluster is a set of running servers.
 type Cluster struct {
-	Redis    []*Server
-	Etcd     []*Server
+	Redis    []*Server         // the masters
+	Replica  *Server           // of Redis[0]; nil if there is none
+	Etcd     []*Server         //
 	Postgres *Server           // nil if there is none
 	Versions map[string]string // kind → version, as the server itself says
 	Images   map[string]string // kind → digest or id of its image; empty without containers
@@ -69,7 +78,11 @@ type Cluster struct {
 
 // Servers lists all of them.
 func (c *Cluster) Servers() []*Server {
-	all := slices.Concat(c.Redis, c.Etcd)
+	all := slices.Clone(c.Redis)
+	if c.Replica != nil {
+		all = append(all, c.Replica)
+	}
+	all = append(all, c.Etcd...)
 	if c.Postgres != nil {
 		all = append(all, c.Postgres)
 	}
@@ -139,6 +152,15 @@ func (spec Spec) check() error {
 		return errors.New("servers need a folder for their logs")
 	case len(spec.kinds()) == 0:
 		return errors.New("no server is asked for")
+	case spec.Name != "" && !validName.MatchString(spec.Name):
+		return fmt.Errorf("cluster name %q: want at most 20 small letters, digits and dashes", spec.Name)
+	case spec.RedisReplica && spec.Redis == 0:
+		return errors.New("a Redis replica needs a master")
+	}
+	for _, name := range fixedSettings {
+		if _, set := spec.PostgresSettings[name]; set {
+			return fmt.Errorf("the PostgreSQL setting %s cannot be chosen: where it listens is settled", name)
+		}
 	}
 	for kind := range maps.Keys(spec.Images) {
 		if !slices.Contains(Kinds, Kind(kind)) {
@@ -146,6 +168,16 @@ func (spec Spec) check() error {
 		}
 	}
 	return nil
+}
+
+var validName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,19}$`)
+
+// serverName is the name of a server in this cluster.
+func (spec Spec) serverName(base string) string {
+	if spec.Name == "" {
+		return base
+	}
+	return spec.Name + "-" + base
 }
 
 func (spec Spec) say(format string, args ...any) {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 	"strings"
 
 	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 
@@ -38,14 +38,13 @@ func (p *Containers) Start(ctx context.Context, spec Spec) (*Cluster, error) {
 		_ = c.Close()
 		return nil, err
 	}
-	cluster, err := start(ctx, spec, p.ports, func(context.Context) (host, []string, error) {
-		h := &containerHost{engine: c, guardian: spec.Guardian, images: names, runID: spec.RunID}
-		// Before the first container can exist.
-		var notes []string
-		if spec.Etcd > 0 {
-			notes = append(notes, "etcd does not wait for the disk ("+etcdNoSync+"): killing it loses nothing, a power failure would")
-		}
-		return h, notes, spec.Guardian.Containers(spec.Guardian.Label())
+	lib, err := spec.clockLibrary(ctx)
+	if err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	cluster, err := start(ctx, spec, p.ports, func(ctx context.Context) (host, []string, error) {
+		return newContainerHost(ctx, spec, c, names, lib)
 	})
 	if err != nil {
 		_ = c.Close()
@@ -55,12 +54,38 @@ func (p *Containers) Start(ctx context.Context, spec Spec) (*Cluster, error) {
 	return cluster, nil
 }
 
-// containerHost is a set of containers with one label.
+// containerHost is a set of containers with one label of their own, besides the
+// run's, which other sets share.
 type containerHost struct {
 	engine   *client.Client
 	guardian *guardian.Guardian
 	images   map[string]string // kind → name
 	runID    string
+	set      string // value of setLabel
+	clocks   string // folder of the servers' wall clocks; "" without
+	clockLib string // path of the preloaded clock
+}
+
+// setLabel is the key of the label that tells sets of containers apart.
+const setLabel = "torture.cluster"
+
+func newContainerHost(ctx context.Context, spec Spec, c *client.Client, images map[string]string, clockLib string) (host, []string, error) {
+	h := &containerHost{engine: c, guardian: spec.Guardian, images: images, runID: spec.RunID, set: secret(), clockLib: clockLib}
+	var notes []string
+	if spec.Etcd > 0 {
+		notes = append(notes, "etcd does not wait for the disk ("+etcdNoSync+"): killing it loses nothing, a power failure would")
+	}
+	// Before the first container can exist.
+	if err := h.guardian.Containers(h.guardian.Label()); err != nil {
+		return nil, nil, err
+	}
+	if spec.RedisClock {
+		var err error
+		if h.clocks, err = h.guardian.TempDir(os.TempDir()); err != nil {
+			return nil, nil, errors.Join(err, h.remove(context.WithoutCancel(ctx)))
+		}
+	}
+	return h, notes, nil
 }
 
 const etcdNoSync = "--unsafe-no-fsync"
@@ -77,15 +102,33 @@ func (h *containerHost) body(ctx context.Context, m *member) (body, error) {
 		// local processes they keep their data in memory, which comes to the same.
 		l.args = append(l.args, etcdNoSync)
 	}
+	b := &containerBody{host: h, engine: h.engine, kind: m.server.Kind, name: m.server.Name, log: m.server.Log, launch: l}
+	if m.clock {
+		var err error
+		if b.clock, err = newClock(h.clocks, m.server.Name, h.clockLib); err != nil {
+			return nil, err
+		}
+		m.server.clock = b.clock
+	}
+	return b, b.create(ctx)
+}
+
+// container creates one for a launch of a server of kind, and does not start it.
+func (h *containerHost) container(ctx context.Context, kind Kind, name string, l launch, env []string, configure func(*container.HostConfig)) (testcontainers.Container, error) {
+	variables := map[string]string{"LC_ALL": "C", "TZ": "UTC"}
+	for _, one := range env {
+		key, value, _ := strings.Cut(one, "=")
+		variables[key] = value
+	}
 	options := []testcontainers.ContainerCustomizer{
 		testcontainers.WithNoStart(),
-		testcontainers.WithName("torture-" + h.runID + "-" + m.server.Name),
-		testcontainers.WithLabels(map[string]string{guardian.LabelKey: h.runID}),
+		testcontainers.WithName("torture-" + h.runID + "-" + name),
+		testcontainers.WithLabels(map[string]string{guardian.LabelKey: h.runID, setLabel: h.set}),
 		testcontainers.WithEntrypoint(entrypoint(l)...),
 		testcontainers.WithCmd(l.args...),
-		testcontainers.WithEnv(map[string]string{"LC_ALL": "C", "TZ": "UTC"}),
-		testcontainers.WithConfigModifier(func(c *container.Config) { c.User = containerUser[m.server.Kind] }),
-		testcontainers.WithHostConfigModifier(func(c *container.HostConfig) { restrict(c); keepData(m.server.Kind, c) }),
+		testcontainers.WithEnv(variables),
+		testcontainers.WithConfigModifier(func(c *container.Config) { c.User = containerUser[kind] }),
+		testcontainers.WithHostConfigModifier(func(c *container.HostConfig) { restrict(c); configure(c) }),
 	}
 	for name, text := range l.files {
 		options = append(options, testcontainers.WithFiles(testcontainers.ContainerFile{
@@ -94,11 +137,7 @@ func (h *containerHost) body(ctx context.Context, m *member) (body, error) {
 			FileMode:          0o644,
 		}))
 	}
-	created, err := testcontainers.Run(ctx, h.images[string(m.server.Kind)], options...)
-	if err != nil {
-		return nil, err
-	}
-	return &containerBody{engine: h.engine, id: created.GetContainerID(), log: m.server.Log}, nil
+	return testcontainers.Run(ctx, h.images[string(kind)], options...)
 }
 
 // containerUser is whom a server runs as: never root, and PostgreSQL only as
@@ -112,14 +151,6 @@ func restrict(c *container.HostConfig) {
 	c.NetworkMode = "host"
 	c.CapDrop = []string{"ALL"}
 	c.SecurityOpt = []string{"no-new-privileges"}
-}
-
-// keepData gives servers that keep data a volume without a name for it: the file
-// system of a container itself is slow to sync. It goes with the container.
-func keepData(kind Kind, c *container.HostConfig) {
-	if kind == Etcd || kind == Postgres {
-		c.Mounts = append(c.Mounts, mount.Mount{Type: mount.TypeVolume, Target: folder})
-	}
 }
 
 // entrypoint runs the program, after its preparation when there is one and it
@@ -148,11 +179,18 @@ func quoted(program string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// close removes all containers, paused ones included.
+// close removes all containers of this set, paused ones included.
 func (h *containerHost) close(ctx context.Context) error {
-	err := h.guardian.RemoveContainers(ctx)
+	return errors.Join(h.remove(ctx), h.engine.Close())
+}
+
+func (h *containerHost) remove(ctx context.Context) error {
+	err := h.guardian.RemoveContainers(ctx, setLabel+"="+h.set)
 	if err != nil {
 		err = fmt.Errorf("remove the containers of run %s: %w", h.runID, err)
 	}
-	return errors.Join(err, h.engine.Close())
+	if h.clocks != "" {
+		err = errors.Join(err, h.guardian.RemoveDirectory(ctx, h.clocks))
+	}
+	return err
 }

@@ -17,10 +17,16 @@ import (
 
 // containerBody is a server that is a container.
 type containerBody struct {
+	host   *containerHost
 	engine *client.Client
-	id     string
+	kind   Kind
+	name   string
 	log    string
-	ended  <-chan struct{} // of the present life
+	launch launch
+	clock  *clock
+
+	id    string
+	ended <-chan struct{} // of the present life
 }
 
 func (b *containerBody) start(ctx context.Context) (<-chan struct{}, error) {

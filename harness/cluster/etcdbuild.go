@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,14 @@ var (
 // etcdRelease is the version that etcdmodule requires.
 const etcdRelease = "3.6.16"
 
-var etcdBuild = []string{"build", "-mod=readonly", "-trimpath", "-ldflags=-s -w", "-o", "etcd", "go.etcd.io/etcd/server/v3"}
+// etcdPrograms are what is built: name → package. etcdutl makes a member's data
+// of a snapshot.
+var etcdPrograms = map[string]string{
+	"etcd":    "go.etcd.io/etcd/server/v3",
+	"etcdutl": "go.etcd.io/etcd/etcdutl/v3",
+}
+
+var etcdBuild = []string{"build", "-mod=readonly", "-trimpath", "-ldflags=-s -w", "-o"}
 
 // findEtcd returns an etcd that is new enough: the one on the PATH, the one
 // built before, or one that it builds now, which takes a minute.
@@ -49,7 +57,7 @@ func findEtcd(ctx context.Context, say func(string, ...any)) (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(folder, "etcd")
-	if isProgram(folder, "etcd") {
+	if etcdIsIn(folder) {
 		return binary, nil
 	}
 	goTool, err := exec.LookPath("go")
@@ -60,6 +68,32 @@ func findEtcd(ctx context.Context, say func(string, ...any)) (string, error) {
 		return "", err
 	}
 	return binary, nil
+}
+
+// etcdIsIn says whether folder holds all of etcd's programs.
+func etcdIsIn(folder string) bool {
+	for name := range etcdPrograms {
+		if !isProgram(folder, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// findEtcdutl returns the etcdutl that lies beside an etcd, or the one on the
+// PATH; "" if there is none, which only a restore minds.
+func findEtcdutl(etcd string) string {
+	if dir := filepath.Dir(etcd); isProgram(dir, "etcdutl") {
+		return filepath.Join(dir, "etcdutl")
+	}
+	path, err := exec.LookPath("etcdutl")
+	if err != nil {
+		return ""
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return ""
+	}
+	return path
 }
 
 func errNoEtcd() error {
@@ -94,13 +128,16 @@ func etcdFolder() (string, error) {
 		return "", fmt.Errorf("find the cache folder: %w", err)
 	}
 	recipe := sha256.New()
-	for _, part := range [][]byte{etcdMod, etcdSum, []byte(strings.Join(etcdBuild, " ")), []byte(runtime.GOARCH)} {
+	for _, part := range [][]byte{etcdMod, etcdSum, []byte(etcdRecipe()), []byte(runtime.GOARCH)} {
 		recipe.Write(part)
 		recipe.Write([]byte{0})
 	}
 	hash := hex.EncodeToString(recipe.Sum(nil))[:12]
 	return filepath.Join(cache, "torture", "etcd-"+etcdRelease+"-"+hash), nil
 }
+
+// etcdRecipe is how the programs are built, in one text.
+func etcdRecipe() string { return fmt.Sprint(etcdBuild, etcdPrograms) } // maps are printed in order
 
 // buildEtcd builds etcd into folder, complete or not at all. Two at once: the
 // second waits for the first and finds its work done.
@@ -113,7 +150,7 @@ func buildEtcd(ctx context.Context, goTool, folder string, say func(string, ...a
 		return fmt.Errorf("build etcd: %w", err)
 	}
 	defer lock.Close()
-	if isProgram(folder, "etcd") {
+	if etcdIsIn(folder) {
 		return nil
 	}
 	say("building etcd %s (once; about a minute)", etcdRelease)
@@ -130,17 +167,19 @@ func buildEtcd(ctx context.Context, goTool, folder string, say func(string, ...a
 			return fmt.Errorf("build etcd: %w", err)
 		}
 	}
-	if err := runBuild(ctx, goTool, work); err != nil {
-		return err
-	}
-	if err := os.Rename(filepath.Join(work, "etcd"), filepath.Join(folder, "etcd")); err != nil {
-		return fmt.Errorf("build etcd: %w", err)
+	for name, pkg := range etcdPrograms {
+		if err := runBuild(ctx, goTool, work, name, pkg); err != nil {
+			return err
+		}
+		if err := os.Rename(filepath.Join(work, name), filepath.Join(folder, name)); err != nil {
+			return fmt.Errorf("build etcd: %w", err)
+		}
 	}
 	return nil
 }
 
-func runBuild(ctx context.Context, goTool, work string) error {
-	cmd := exec.Command(goTool, etcdBuild...)
+func runBuild(ctx context.Context, goTool, work, name, pkg string) error {
+	cmd := exec.Command(goTool, append(slices.Clone(etcdBuild), name, pkg)...)
 	cmd.Dir = work
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+work)
 	_, err := command.Run(ctx, cmd)

@@ -110,15 +110,12 @@ func (b *imageBuilder) build(ctx context.Context, kinds []Kind) error {
 func (b *imageBuilder) buildOne(ctx context.Context, kind Kind, tree rootfs.Tree) error {
 	content, name := recipes[kind].Content, recipeName(kind)
 	switch {
-	case recipes[kind].Program != "":
-		binary, err := findEtcd(ctx, b.say)
+	case recipes[kind].Built:
+		programs, err := etcdForImage(ctx, b.say)
 		if err != nil {
 			return err
 		}
-		if binary, err = filepath.EvalSymlinks(binary); err != nil {
-			return err
-		}
-		content.Programs = map[string]string{"/usr/bin/" + recipes[kind].Program: binary}
+		content.Programs = programs
 		tree = "/"
 	case tree == "":
 		var err error
@@ -131,6 +128,24 @@ func (b *imageBuilder) buildOne(ctx context.Context, kind Kind, tree rootfs.Tree
 		return err
 	}
 	return removeOther(ctx, b.engine, kind, builtNames(kind))
+}
+
+// etcdForImage maps where etcd's programs are in an image to where they are here.
+func etcdForImage(ctx context.Context, say func(string, ...any)) (map[string]string, error) {
+	etcd, err := findEtcd(ctx, say)
+	if err != nil {
+		return nil, err
+	}
+	programs := map[string]string{}
+	for name, path := range map[string]string{"etcd": etcd, "etcdutl": findEtcdutl(etcd)} {
+		if path == "" {
+			continue
+		}
+		if programs["/usr/bin/"+name], err = filepath.EvalSymlinks(path); err != nil {
+			return nil, err
+		}
+	}
+	return programs, nil
 }
 
 // load streams the file system into the engine.

@@ -26,7 +26,7 @@ type recipe struct {
 	Version  int      // to be raised when rootfs packs differently
 	Packages []string // of rootfs.Release
 	Content  rootfs.Content
-	Program  string // made here, goes to /usr/bin; "" if it is in the packages
+	Built    bool // of etcd's programs, made here, which go to /usr/bin
 }
 
 const accounts = "root:x:0:0:root:/root:/bin/sh\npostgres:x:999:999::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n"
@@ -49,7 +49,7 @@ var recipes = map[Kind]recipe{
 	Etcd: {
 		Version: 1,
 		Content: rootfs.Content{Files: map[string]string{"/etc/passwd": accounts, "/etc/group": groups}},
-		Program: "etcd",
+		Built:   true,
 	},
 }
 
@@ -95,7 +95,7 @@ func hostContent(kind Kind) (rootfs.Content, string, error) {
 // builtNames are the names that an image built here may have, best first.
 func builtNames(kind Kind) []string {
 	names := []string{recipeName(kind)}
-	if recipes[kind].Program == "" {
+	if !recipes[kind].Built {
 		if _, name, err := hostContent(kind); err == nil {
 			names = append(names, name)
 		}
@@ -107,7 +107,7 @@ func builtNames(kind Kind) []string {
 func recipeName(kind Kind) string {
 	text := fmt.Sprintf("%+v %s %s", recipes[kind], rootfs.Release, runtime.GOARCH) // maps are printed in order
 	if kind == Etcd {
-		text += string(etcdMod) + string(etcdSum) + strings.Join(etcdBuild, " ")
+		text += string(etcdMod) + string(etcdSum) + etcdRecipe()
 	}
 	return imageName(kind, "", text)
 }

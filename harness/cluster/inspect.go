@@ -43,7 +43,7 @@ func installedEtcd(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if isProgram(folder, "etcd") {
+	if etcdIsIn(folder) {
 		return filepath.Join(folder, "etcd"), nil
 	}
 	if _, err := exec.LookPath("go"); err != nil {

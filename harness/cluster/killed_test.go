@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/moby/moby/client"
 
 	"github.com/torture-harness/torture/harness/guardian"
@@ -28,8 +30,8 @@ type victimSays struct {
 	Dirs     []string
 }
 
-// victim is a run with a PostgreSQL and a Redis, both stopped, that waits to be
-// killed. args are the provider, the run's id and its folder.
+// victim is a run with a PostgreSQL and a Redis, both stopped, one backend of it
+// before, that waits to be killed. args are the provider, the run's id and its folder.
 func victim(args []string) {
 	ctx := context.Background()
 	g, err := guardian.Open(args[1])
@@ -48,6 +50,10 @@ func victim(args []string) {
 	select {}
 }
 
+// victimSession stays open until the victim is killed: what nobody refers to is
+// closed by the garbage collector.
+var victimSession *pgx.Conn
+
 func startVictim(ctx context.Context, provider string, spec Spec) error {
 	p, _, err := Select(ctx, provider)
 	if err != nil {
@@ -55,6 +61,14 @@ func startVictim(ctx context.Context, provider string, spec Spec) error {
 	}
 	c, err := p.Start(ctx, spec)
 	if err != nil {
+		return err
+	}
+	conn, err := pgx.Connect(ctx, c.PostgresDSN())
+	if err != nil {
+		return err
+	}
+	victimSession = conn
+	if _, err := c.Postgres.StopBackend(ctx, int(conn.PgConn().PID())); err != nil && !errors.Is(err, errForbidden) {
 		return err
 	}
 	for _, s := range c.Servers() {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -13,8 +15,9 @@ import (
 
 // postgresLaunch runs a PostgreSQL with its default durability (fsync,
 // synchronous_commit, full_page_writes) and little memory. What could end or
-// slow a session by itself is off: it would look like a fault.
-func postgresLaunch(s *Server, dir string, maxConnections int) launch {
+// slow a session by itself is off: it would look like a fault. The settings of
+// spec come last, so they win.
+func postgresLaunch(s *Server, dir string, spec Spec) launch {
 	data := path.Join(dir, "data")
 	settings := []string{
 		"listen_addresses=127.0.0.1",
@@ -31,8 +34,11 @@ func postgresLaunch(s *Server, dir string, maxConnections int) launch {
 		"timezone=UTC",
 		"log_timezone=UTC",
 	}
-	if maxConnections > 0 {
-		settings = append(settings, "max_connections="+itoa(maxConnections))
+	if spec.MaxConnections > 0 {
+		settings = append(settings, "max_connections="+itoa(spec.MaxConnections))
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.PostgresSettings)) {
+		settings = append(settings, name+"="+spec.PostgresSettings[name])
 	}
 	args := []string{"-D", data}
 	for _, one := range settings {
@@ -41,8 +47,9 @@ func postgresLaunch(s *Server, dir string, maxConnections int) launch {
 	return launch{
 		program: "postgres",
 		args:    args,
+		keeps:   true,
 		files:   map[string]string{"password": s.Password + "\n"},
-		prepare: &launch{program: "initdb", args: []string{
+		prepare: &launch{program: "initdb", shares: true, args: []string{
 			"-D", data,
 			"--username=" + superuser,
 			"--pwfile=" + path.Join(dir, "password"),
@@ -53,6 +60,9 @@ func postgresLaunch(s *Server, dir string, maxConnections int) launch {
 		}},
 	}
 }
+
+// fixedSettings are those that Spec.PostgresSettings may not change.
+var fixedSettings = []string{"listen_addresses", "port", "unix_socket_directories"}
 
 // probePostgres succeeds if a write does. The first time it makes the database.
 func probePostgres(ctx context.Context, s *Server) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/torture-harness/torture/harness/guardian"
@@ -31,8 +32,12 @@ func (p *Processes) Start(ctx context.Context, spec Spec) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	lib, err := spec.clockLibrary(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return start(ctx, spec, p.ports, func(ctx context.Context) (host, []string, error) {
-		return newProcessHost(ctx, spec, programs)
+		return newProcessHost(ctx, spec, programs, lib)
 	})
 }
 
@@ -44,9 +49,11 @@ type processHost struct {
 	binaries []string          // the files behind them, without symbolic links
 	account  *syscall.Credential
 	bodies   chan *processBody
+	disk     string
+	clockLib string // path of the preloaded clock; "" without
 }
 
-func newProcessHost(ctx context.Context, spec Spec, programs map[string]string) (host, []string, error) {
+func newProcessHost(ctx context.Context, spec Spec, programs map[string]string, clockLib string) (host, []string, error) {
 	account, err := serverAccount()
 	if err != nil {
 		return nil, nil, err
@@ -64,6 +71,8 @@ func newProcessHost(ctx context.Context, spec Spec, programs map[string]string) 
 		programs: map[string]string{},
 		account:  account,
 		bodies:   make(chan *processBody, portsOf(spec)),
+		disk:     disk,
+		clockLib: clockLib,
 	}
 	var notes []string
 	if spec.Etcd > 0 && hasRoom(memoryFolder, etcdRoom) {
@@ -107,28 +116,30 @@ func (h *processHost) usePrograms(disk string, programs map[string]string) error
 // body makes the folder of a server and prepares it.
 func (h *processHost) body(ctx context.Context, m *member) (body, error) {
 	dir := filepath.Join(h.dirs[m.server.Kind], m.server.Name)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, err
+	b := &processBody{name: m.server.Name, host: h, dir: dir, log: m.server.Log, launch: m.launch(dir)}
+	if m.clock {
+		var err error
+		if m.server.clock, err = newClock(h.disk, m.server.Name, h.clockLib); err != nil {
+			return nil, err
+		}
+		b.env = m.server.clock.env(m.server.clock.dir)
 	}
-	l := m.launch(dir)
-	for name, content := range l.files {
+	h.bodies <- b
+	return b, b.fill(ctx)
+}
+
+// write puts the files of a launch into a folder, for the servers' account.
+func (h *processHost) write(dir string, files map[string]string) error {
+	for name, content := range files {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			return nil, err
+			return err
 		}
 		if err := h.give(path); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := h.give(dir); err != nil {
-		return nil, err
-	}
-	b := &processBody{name: m.server.Name, host: h, dir: dir, log: m.server.Log, launch: l}
-	h.bodies <- b
-	if l.prepare != nil {
-		return b, b.prepare(ctx, *l.prepare)
-	}
-	return b, nil
+	return nil
 }
 
 func (h *processHost) give(path string) error {
@@ -140,22 +151,29 @@ func (h *processHost) give(path string) error {
 
 // command is a launch as a command of the servers' account, whose output goes
 // to the log.
-func (h *processHost) command(l launch, dir string, log *os.File) *exec.Cmd {
+func (h *processHost) command(l launch, dir string, env []string, log *os.File) *exec.Cmd {
 	cmd := exec.Command(h.programs[l.program], l.args...)
 	cmd.Dir = dir // by which the guardian recognizes it
-	cmd.Env = []string{"PATH=/usr/bin:/bin", "HOME=" + dir, "LC_ALL=C", "TZ=UTC"}
+	cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=" + dir, "LC_ALL=C", "TZ=UTC"}, env...)
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: h.account}
 	return cmd
 }
 
-func (h *processHost) start(l launch, dir, name, logPath string) (*proc.Process, error) {
+func (h *processHost) start(l launch, dir string, env []string, name, logPath string) (*proc.Process, error) {
+	if h.programs[l.program] == "" {
+		return nil, &MissingError{What: l.program, Get: "put it on the PATH"}
+	}
 	log, err := appendLog(logPath)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	p, err := proc.Start(h.command(l, dir, log))
+	start := proc.Start
+	if l.shares && !strings.HasPrefix(dir, memoryFolder+"/") {
+		start = proc.StartOwnMemory
+	}
+	p, err := start(h.command(l, dir, env, log))
 	if err != nil {
 		return nil, err
 	}

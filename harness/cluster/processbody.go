@@ -20,6 +20,7 @@ type processBody struct {
 	dir    string
 	log    string
 	launch launch
+	env    []string // besides what all get
 
 	process *proc.Process // of the present life; nil before the first
 	stopped []pidfd.Target
@@ -27,7 +28,7 @@ type processBody struct {
 
 // prepare runs what must have been run once before the first start.
 func (b *processBody) prepare(ctx context.Context, l launch) error {
-	p, err := b.host.start(l, b.dir, b.name+" "+l.program, b.log)
+	p, err := b.host.start(l, b.dir, nil, b.name+" "+l.program, b.log)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (b *processBody) start(ctx context.Context) (<-chan struct{}, error) {
 	if err := b.sweep(ctx); err != nil { // children of a postmaster that ended by itself
 		return nil, err
 	}
-	p, err := b.host.start(b.launch, b.dir, b.name, b.log)
+	p, err := b.host.start(b.launch, b.dir, b.env, b.name, b.log)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +80,9 @@ func (b *processBody) stopDescendants(ctx context.Context) error {
 				continue
 			}
 			known[t] = true
+			if state, err := proc.StateOf(t.Pid); err == nil && state == 'T' {
+				continue // a backend that StopBackend has stopped, and will continue
+			}
 			h, err := pidfd.Open(t)
 			if errors.Is(err, pidfd.ErrGone) {
 				continue

@@ -24,6 +24,9 @@ func findPrograms(ctx context.Context, spec Spec) (map[string]string, error) {
 			found["redis-server"], err = findRedis()
 		case Etcd:
 			found["etcd"], err = findEtcd(ctx, spec.say)
+			if path := findEtcdutl(found["etcd"]); err == nil && path != "" {
+				found["etcdutl"] = path
+			}
 		case Postgres:
 			found["postgres"], found["initdb"], err = findPostgres()
 		}

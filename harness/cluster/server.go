@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/torture-harness/torture/harness/guardian"
+	"github.com/torture-harness/torture/harness/guardian/pidfd"
 )
 
 // Server is one running server. Its address, data and password stay the same
@@ -18,10 +21,14 @@ type Server struct {
 	Password string // "" if it has none
 	Log      string // path of its log
 
-	body   body
-	port   *port
-	failed chan<- error
-	probe  func(context.Context, *Server) error
+	body     body
+	guardian *guardian.Guardian
+	port     *port
+	failed   chan<- error
+	probe    func(context.Context, *Server) error
+	master   *Server     // whom a Redis follows; nil for nobody
+	etcd     *etcdMember // nil for others
+	clock    *clock      // nil if it has none of its own
 
 	mu    sync.Mutex
 	state ServerState
@@ -48,6 +55,19 @@ type body interface {
 	resume(ctx context.Context) error
 	// kill returns once nothing of the server is alive. It may be stopped.
 	kill(ctx context.Context) error
+
+	data
+
+	// locate finds the process that the server itself knows by the number pid.
+	locate(ctx context.Context, pid int) (pidfd.Target, error)
+}
+
+// data is what a server keeps between its lives. Nothing of the server runs.
+type data interface {
+	// empty throws it away and prepares it as for the first start.
+	empty(ctx context.Context) error
+	// run runs another program on it, to its end.
+	run(ctx context.Context, launch func(dir string) launch) error
 }
 
 // State is the current state.
@@ -77,9 +97,44 @@ func (s *Server) Kill(ctx context.Context) error {
 	return s.kill(ctx)
 }
 
-// Restart kills the server if need be and starts it again with the same data
-// and address. It returns once a write has succeeded.
+func (s *Server) killUnlessKilled(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == Killed {
+		return nil
+	}
+	return s.kill(ctx)
+}
+
+// Restart kills the server if need be and starts it again with the same address
+// and the data that it keeps. It returns once a write has succeeded; for a
+// Redis replica, once its link is up.
+//
+// PostgreSQL keeps what was committed (with its default synchronous_commit; the
+// content of UNLOGGED tables is gone), etcd what was acknowledged. Redis keeps
+// nothing, unless the cluster was started with RedisDurable, and then every
+// write that was answered. A replica gets its master's data again.
 func (s *Server) Restart(ctx context.Context) error {
+	return s.restart(ctx, func() error { return nil })
+}
+
+// RestartEmpty is Restart without any data, as after the loss of a disk:
+// PostgreSQL begins with a new, empty database, Redis and a single etcd with no
+// key. One of several members of an etcd cluster cannot come back without the
+// data that its peers know it to have, and is refused; see EtcdRestore.
+func (s *Server) RestartEmpty(ctx context.Context) error {
+	if s.etcd != nil && len(s.etcd.group.peers) > 1 {
+		return fmt.Errorf("restart %s without data: its peers would not take it back", s.Name)
+	}
+	return s.restart(ctx, func() error {
+		if err := s.body.empty(ctx); err != nil {
+			return fmt.Errorf("remove the data of %s: %w", s.Name, err)
+		}
+		return nil
+	})
+}
+
+func (s *Server) restart(ctx context.Context, between func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state != Killed {
@@ -87,8 +142,22 @@ func (s *Server) Restart(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := between(); err != nil {
+		return err
+	}
 	if err := s.start(ctx); err != nil {
 		return err
+	}
+	return s.ready(ctx)
+}
+
+// Ready returns once the server, which is running, takes a write, or, for a
+// replica, once its link is up.
+func (s *Server) Ready(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state != Running {
+		return fmt.Errorf("wait for %s: it is %s", s.Name, s.state)
 	}
 	return s.ready(ctx)
 }

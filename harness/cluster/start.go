@@ -87,6 +87,10 @@ func (c *Cluster) add(s *Server) {
 	s.failed = c.failed
 	switch s.Kind {
 	case Redis:
+		if s.master != nil {
+			c.Replica = s
+			return
+		}
 		c.Redis = append(c.Redis, s)
 	case Etcd:
 		c.Etcd = append(c.Etcd, s)
@@ -117,6 +121,7 @@ func (c *Cluster) startAll(ctx context.Context, spec Spec, h host, members []*me
 
 func startMember(ctx context.Context, spec Spec, h host, m *member) error {
 	s := m.server
+	s.guardian = spec.Guardian
 	var err error
 	if s.Log, err = createLog(spec.Dir, s.Name); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/moby/moby/api/types/container"
@@ -21,10 +22,11 @@ func engine(host string) (*client.Client, error) {
 	return client.New(opts...)
 }
 
-func labelled(ctx context.Context, c *client.Client, label string) ([]container.Summary, error) {
-	list, err := c.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", label)})
+// labelled lists the containers that carry all the labels.
+func labelled(ctx context.Context, c *client.Client, labels ...string) ([]container.Summary, error) {
+	list, err := c.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: make(client.Filters).Add("label", labels...)})
 	if err != nil {
-		return nil, fmt.Errorf("list the containers labelled %s: %w", label, err)
+		return nil, fmt.Errorf("list the containers labelled %s: %w", strings.Join(labels, ", "), err)
 	}
 	return list.Items, nil
 }
@@ -112,9 +114,10 @@ func removeNetworks(ctx context.Context, c *client.Client, label string) error {
 	return errors.Join(errs...)
 }
 
-// RemoveContainers removes the containers with the run's label and takes the
-// label out of the ledger.
-func (g *Guardian) RemoveContainers(ctx context.Context) error {
+// RemoveContainers removes those containers of the run that also carry the
+// given labels (key=value), for one caller of Containers. With the last one the
+// run's label is taken out of the ledger.
+func (g *Guardian) RemoveContainers(ctx context.Context, labels ...string) error {
 	g.mu.Lock()
 	host, told := g.held.Containers[g.Label()]
 	g.mu.Unlock()
@@ -126,7 +129,7 @@ func (g *Guardian) RemoveContainers(ctx context.Context) error {
 		return err
 	}
 	defer c.Close()
-	found, err := labelled(ctx, c, g.Label())
+	found, err := labelled(ctx, c, append([]string{g.Label()}, labels...)...)
 	if err != nil {
 		return err
 	}
@@ -135,5 +138,10 @@ func (g *Guardian) RemoveContainers(ctx context.Context) error {
 			return fmt.Errorf("remove container %.12s: %w", one.ID, err)
 		}
 	}
-	return g.write(entry{Kind: kindNoContainers, Label: g.Label()})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.makers--; g.makers > 0 {
+		return nil
+	}
+	return g.writeLocked(entry{Kind: kindNoContainers, Label: g.Label()})
 }

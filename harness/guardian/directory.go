@@ -1,7 +1,6 @@
 package guardian
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/torture-harness/torture/harness/guardian/pidfd"
 )
@@ -77,46 +74,9 @@ func removeDirectory(ctx context.Context, runID, path string, programs []string)
 	if err := killAll(ctx, pidfd.WorkingIn(path, programs), io.Discard); err != nil {
 		return true, err
 	}
-	releaseSharedMemory(path)
+	ReleaseSharedMemory(path)
 	if err := os.RemoveAll(path); err != nil { // does not follow symbolic links
 		return true, fmt.Errorf("remove a folder of run %s: %w", runID, err)
 	}
 	return true, nil
-}
-
-// releaseSharedMemory removes the System V segments of PostgreSQL servers whose
-// data is below dir: one that was killed leaves its (tiny) segment to the next
-// start, which will not come. Line 7 of postmaster.pid holds its key and id.
-func releaseSharedMemory(dir string) {
-	files, _ := filepath.Glob(filepath.Join(dir, "*", "*", "postmaster.pid"))
-	for _, file := range files {
-		if key, id, err := segmentOf(file); err == nil {
-			removeSegment(key, id)
-		}
-	}
-}
-
-func segmentOf(postmasterPid string) (key, id int, err error) {
-	f, err := os.Open(postmasterPid)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		if n == 7 {
-			_, err = fmt.Sscan(lines.Text(), &key, &id)
-			return key, id, err
-		}
-	}
-	return 0, 0, errors.New("no line 7")
-}
-
-// removeSegment removes the segment if it is the one meant and nobody uses it.
-func removeSegment(key, id int) {
-	var d unix.SysvShmDesc
-	if _, err := unix.SysvShmCtl(id, unix.IPC_STAT, &d); err != nil || int(d.Perm.Key) != key || d.Nattch != 0 {
-		return
-	}
-	_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil)
 }

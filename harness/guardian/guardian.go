@@ -42,6 +42,7 @@ type Guardian struct {
 	mu     sync.Mutex
 	ledger *os.File
 	held   *holdings
+	makers int // calls of Containers without their RemoveContainers
 }
 
 // Open takes the lock of a new run, creates its ledger and starts its guardian,
@@ -207,12 +208,16 @@ func (g *Guardian) Label() string { return LabelKey + "=" + g.runID }
 const LabelKey = "torture.run"
 
 // Containers tells the guardian that from now on containers with the given
-// label may exist. Only Label is accepted.
+// label may exist. Only Label is accepted. Every call wants one of
+// RemoveContainers.
 func (g *Guardian) Containers(label string) error {
 	if label != g.Label() {
 		return fmt.Errorf("label %q is not this run's (%s)", label, g.Label())
 	}
-	return g.write(entry{Kind: kindContainers, Label: label, Host: os.Getenv("DOCKER_HOST")})
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.makers++
+	return g.writeLocked(entry{Kind: kindContainers, Label: label, Host: os.Getenv("DOCKER_HOST")})
 }
 
 // Directory tells the guardian that the directory at path is about to be made
@@ -268,12 +273,16 @@ func (g *Guardian) dismiss() error {
 // write appends one line with one write(2), after which the entry survives the
 // death of this process.
 func (g *Guardian) write(e entry) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.writeLocked(e)
+}
+
+func (g *Guardian) writeLocked(e entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if _, err := g.ledger.Write(append(line, '\n')); err != nil {
 		return fmt.Errorf("tell the guardian of run %s: %w", g.runID, err)
 	}

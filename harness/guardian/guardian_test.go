@@ -7,12 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/torture-harness/torture/harness/proc"
 )
@@ -392,49 +389,5 @@ func TestDamagedLedgerIsKept(t *testing.T) {
 	}
 	if !hasLedger(t, id) {
 		t.Error("the ledger is gone")
-	}
-}
-
-// What a killed PostgreSQL leaves in the kernel goes with its folder.
-func TestSharedMemory(t *testing.T) {
-	id := newID()
-	dir := filepath.Join(t.TempDir(), Prefix(id)+"x")
-	data := filepath.Join(dir, "postgres", "data")
-	if err := os.MkdirAll(data, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	const key = 0x7057
-	segment := func() int {
-		shm, err := unix.SysvShmGet(key, 4096, unix.IPC_CREAT|unix.IPC_EXCL|0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _, _ = unix.SysvShmCtl(shm, unix.IPC_RMID, nil) })
-		return shm
-	}
-	gone := func(shm int) bool {
-		var d unix.SysvShmDesc
-		_, err := unix.SysvShmCtl(shm, unix.IPC_STAT, &d)
-		return err != nil
-	}
-	write := func(key, shm int) {
-		pid := "1\n2\n3\n4\n5\n6\n" + strings.Join([]string{"  ", strconv.Itoa(key), " ", strconv.Itoa(shm), "\n"}, "")
-		if err := os.WriteFile(filepath.Join(data, "postmaster.pid"), []byte(pid), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	shm := segment()
-	write(key+1, shm) // another's segment has got the id
-	releaseSharedMemory(dir)
-	if gone(shm) {
-		t.Error("a segment with another key was removed")
-	}
-	write(key, shm)
-	deadRun(t, id, entry{Kind: kindRun}, entry{Kind: kindDirectory, Path: dir})
-	if _, err := Clean(testContext(t), io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	if !gone(shm) {
-		t.Error("the segment is left")
 	}
 }

@@ -68,15 +68,16 @@ type Header struct {
 	Run       string   `json:"run"`
 	Strategy  string   `json:"strategy"`
 	Fault     string   `json:"fault"`
-	Locker    string   `json:"locker"`         // redis-setnx, redlock, etcd, none
-	Guard     string   `json:"guard"`          // plain, fenced, claim, version
-	LeaseBy   string   `json:"lease_by"`       // redis, etcd, "" : whose clock ends the lease
-	Tokens    bool     `json:"tokens"`         // the locker gives fencing tokens
-	TTL       int64    `json:"ttl"`            // ns, the lease asked for
-	Resources []string `json:"resources"`      //
-	Workers   []string `json:"workers"`        //
-	Seed      int64    `json:"seed"`           //
-	Host      string   `json:"host,omitempty"` //
+	Locker    string   `json:"locker"`            // redis-setnx, redlock, etcd, none
+	Guard     string   `json:"guard"`             // plain, fenced, claim, version
+	LeaseBy   string   `json:"lease_by"`          // redis, etcd, "" : whose clock ends the lease
+	Tokens    bool     `json:"tokens"`            // the locker gives fencing tokens
+	Resends   bool     `json:"resends,omitempty"` // a client may write again under a grant whose last write's fate is unknown
+	TTL       int64    `json:"ttl"`               // ns, the lease asked for
+	Resources []string `json:"resources"`         //
+	Workers   []string `json:"workers"`           //
+	Seed      int64    `json:"seed"`              //
+	Host      string   `json:"host,omitempty"`    //
 }
 
 // Phase is a moment in the life of a fault.
@@ -84,12 +85,14 @@ type Phase string
 
 // The phases of a fault, in their order. Not every fault has all of them.
 const (
-	Armed   Phase = "armed"   // breakpoint armed, victims gather
-	Stopped Phase = "stopped" // every thread of the victim was seen stopped
-	Resumed Phase = "resumed" // about to let the victim go on (stamp before SIGCONT)
-	Killed  Phase = "killed"  // the victim is gone
-	Healed  Phase = "healed"  // the fault is over, its effect on the victim too
-	Failed  Phase = "failed"  // it could not be done; Detail says why
+	Armed    Phase = "armed"    // breakpoint armed, victims gather
+	Stopped  Phase = "stopped"  // every thread of the victim was seen stopped
+	Resumed  Phase = "resumed"  // about to let the victim go on (stamp before SIGCONT)
+	Held     Phase = "held"     // the victim's requests have been sent and are held on their way
+	Released Phase = "released" // about to let them go on (stamp before the first byte)
+	Killed   Phase = "killed"   // the victim is gone
+	Healed   Phase = "healed"   // the fault is over, its effect on the victim too
+	Failed   Phase = "failed"   // it could not be done; Detail says why
 )
 
 // Fault is one moment of one fault.
@@ -104,20 +107,25 @@ type Fault struct {
 	Written []string `json:"written,omitempty"` // resources with the order "new holder has written before the old one resumes"
 	Held    []string `json:"held,omitempty"`    // resources with the order "new holder has read but not written"
 	Detail  string   `json:"detail,omitempty"`
+
+	Bytes map[string]int `json:"bytes,omitempty"` // Held, Released: resource to how much of its request is held, the proof
 }
 
-// Pause is one stop of one worker, put together from its Fault events.
+// Pause is one stop of one worker or server, or one delay of a worker's
+// requests, put together from its Fault events.
 type Pause struct {
 	ID      string
 	Kind    string
-	Worker  string
+	Worker  string // or server
 	Point   string
-	From    int64 // ns, when all threads had been seen stopped
+	From    int64 // ns, when all threads had been seen stopped, or all requests held
 	To      int64 // ns, immediately before it was let go on; Never if it was not
+	Delay   bool  // nobody was stopped: requests were held on their way
 	Threads int
 	Written []string
 	Held    []string
 	Detail  string
+	Bytes   map[string]int // of a delay: resource to how much of its request was held
 }
 
 // History is a whole recorded cell.

@@ -19,6 +19,7 @@ const (
 	Write   Kind = "write"   // write the whole document; WriteID is its own, Basis the one it was computed from
 	Renew   Kind = "renew"   // extend the lease of a grant
 	Check   Kind = "check"   // ask whether the lock is still ours
+	Draw    Kind = "draw"    // draw the fencing token of a grant, after it was given
 	Release Kind = "release" // give the lock back
 )
 
@@ -60,7 +61,7 @@ type Operation struct {
 	WriteID string // Read, Claim: the id it saw. Write: its own
 	Basis   string // Write: the id of the read (or claim) it was computed from
 
-	Token     int64 // Acquire: the fencing token, 0 if the locker has none. Claim, Write: the token it carried
+	Token     int64 // Acquire, Draw: the fencing token, 0 if the locker has none. Claim, Write: the token it carried
 	LeaseCall int64 // Acquire, Renew: ns, call of the request that started this lease
 	LeaseTTL  int64 // Acquire, Renew: ns, the lease the server granted; 0 without one
 	Version   int64 // Read, Claim: the row's version; Write: the version it compared with

@@ -216,7 +216,7 @@ func (a *assembly) expand(n int, op *Operation, seen map[string]string) error {
 	return nil
 }
 
-var kinds = []Kind{Acquire, Read, Claim, Write, Renew, Check, Release}
+var kinds = []Kind{Acquire, Draw, Read, Claim, Write, Renew, Check, Release}
 
 // badOutcome says what is wrong with an outcome, "" if nothing is.
 func badOutcome(k Kind, o Outcome) string {

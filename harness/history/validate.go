@@ -15,6 +15,7 @@ func (h *History) Validate() error {
 		h: h, ops: make(map[string]*Operation, len(h.Operations)),
 		writes:  make(map[string]*Operation),
 		process: make(map[string][]*Operation),
+		client:  make(map[string][]*Operation),
 	}
 	for _, check := range []func() error{v.index, v.intervals, v.sequential, v.reads, v.bases, v.grants, v.finished} {
 		if err := check(); err != nil {
@@ -29,6 +30,7 @@ type validation struct {
 	ops     map[string]*Operation
 	writes  map[string]*Operation   // by write id
 	process map[string][]*Operation // by call
+	client  map[string][]*Operation // by call
 }
 
 func (v *validation) damage(line int, format string, args ...any) error {
@@ -43,6 +45,7 @@ func (v *validation) index() error {
 		}
 		v.ops[op.ID] = op
 		v.process[op.Process] = append(v.process[op.Process], op)
+		v.client[op.Client] = append(v.client[op.Client], op)
 		if op.Kind != Write {
 			continue
 		}
@@ -125,21 +128,21 @@ func (v *validation) bases() error {
 		if w.Kind == Write && w.Basis == w.WriteID {
 			return v.damage(w.Line, "write %q is based on itself", w.ID)
 		}
-		if w.Kind == Write && BasisRead(w, v.process[w.Process]) == nil {
-			return v.damage(w.Line, "write %q is based on %q, which %s had not read", w.ID, w.Basis, w.Process)
+		if w.Kind == Write && BasisRead(w, v.client[w.Client]) == nil {
+			return v.damage(w.Line, "write %q is based on %q, which %s had not read", w.ID, w.Basis, w.Client)
 		}
 	}
 	return nil
 }
 
 // BasisRead is the read that a write was computed from: the last one of its
-// process on its resource that saw the basis and returned before the write was
+// client on its resource that saw the basis and returned before the write was
 // called; nil if there is none. ops are operations in the order of their calls
-// that include those of the write's process.
+// that include those of the write's client.
 func BasisRead(w *Operation, ops []*Operation) *Operation {
 	end, _ := slices.BinarySearchFunc(ops, w.Call, func(op *Operation, call int64) int { return cmp.Compare(op.Call, call) })
 	for _, op := range slices.Backward(ops[:end]) {
-		if op.Process == w.Process && op.Client == w.Client && op.Resource == w.Resource &&
+		if op.Client == w.Client && op.Resource == w.Resource &&
 			op.hasRead() && op.WriteID == w.Basis && op.Return <= w.Call {
 			return op
 		}
@@ -172,8 +175,11 @@ func (v *validation) grants() error {
 
 // finished: a grant whose write or claim has an unknown outcome writes no
 // more. A resend under one token would break even claim-on-acquire, so such a
-// history says nothing about the strategy.
+// history says nothing about the strategy; unless resending is what it is about.
 func (v *validation) finished() error {
+	if v.h.Header.Resends {
+		return nil
+	}
 	unknown := map[string]*Operation{}
 	for i := range v.h.Operations {
 		op := &v.h.Operations[i]

@@ -62,9 +62,8 @@ func TestValidate(t *testing.T) {
 		{"saw the future", func(h *History, o []Operation) {
 			o[r3].Call, o[r3].Return, o[r3].Line, o[r3].End = 9, 10, 9, 10
 		}, 10, `saw "x2" before it was called`},
-		{"a basis that was not read", func(_ *History, o []Operation) { o[x3].Basis = "x1" }, 22, `based on "x1", which c#1 had not read`},
+		{"a basis that was not read", func(_ *History, o []Operation) { o[x3].Basis = "x1" }, 22, `based on "x1", which c/r00 had not read`},
 		{"a basis that another client read", func(_ *History, o []Operation) { o[r3].Client = "d/r00" }, 22, "had not read"},
-		{"a basis that another process read", func(_ *History, o []Operation) { o[r3].Process = "c#0" }, 22, "had not read"},
 		{"a basis read too late", func(_ *History, o []Operation) { o[r3].Process, o[r3].Return, o[x3].Process = "c#1", 23, "c#1" }, 22, "before"},
 		{"a basis from a failed read", func(_ *History, o []Operation) { o[r3].Outcome = Fail }, 22, "had not read"},
 		{"a write on itself", func(_ *History, o []Operation) { o[x3].Basis = "x3" }, 22, "based on itself"},
@@ -112,5 +111,33 @@ func TestValidateAllows(t *testing.T) {
 		if err := h.Validate(); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
+	}
+}
+
+// A client goes on as another process after an unknown outcome, and still
+// knows what it has read.
+func TestBasisOfAnEarlierProcess(t *testing.T) {
+	h := valid()
+	h.Operations[7].Process = "c#0"
+	if err := h.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Where resending is what a history is about, a grant may go on after a write
+// whose fate is unknown.
+func TestResends(t *testing.T) {
+	h := valid()
+	for i := range h.Operations[7:] {
+		op := &h.Operations[7+i]
+		op.Client, op.Process = "b/r00", "b#2"
+	}
+	h.Operations[8].Grant = "g2"
+	if err := h.Validate(); err == nil {
+		t.Error("it is said not to resend, and was accepted")
+	}
+	h.Header.Resends = true
+	if err := h.Validate(); err != nil {
+		t.Error(err)
 	}
 }

@@ -115,8 +115,8 @@ func (p *Process) Continue(ctx context.Context) error {
 			return err
 		}
 		return poll(ctx, func() (bool, error) {
-			states, err := threadStates(p.pid)
-			return err == nil && !all(states, 'T'), ignoreGone(err)
+			states, err := ThreadStates(p.pid)
+			return err == nil && !All(states, 'T'), ignoreGone(err)
 		})
 	})
 }
@@ -166,9 +166,9 @@ func (p *Process) proveStopped(ctx context.Context) (int, error) {
 	}
 	threads := 0
 	err := poll(ctx, func() (bool, error) {
-		states, err := threadStates(p.pid)
+		states, err := ThreadStates(p.pid)
 		threads = len(states)
-		return err == nil && all(states, 'T'), err
+		return err == nil && All(states, 'T'), err
 	})
 	return threads, err
 }

@@ -93,7 +93,7 @@ func TestStopSeesEveryThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Kill(context.Background())
-	err = poll(ctx, func() (bool, error) { s, err := threadStates(p.Pid()); return len(s) > 2, err })
+	err = poll(ctx, func() (bool, error) { s, err := ThreadStates(p.Pid()); return len(s) > 2, err })
 	if err != nil {
 		t.Fatal(err)
 	}

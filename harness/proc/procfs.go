@@ -43,9 +43,38 @@ func StateOf(pid int) (byte, error) {
 	return fields[0][0], nil
 }
 
-// threadStates reads the state letter of every thread. The list is read afresh
-// each time, because threads come and go.
-func threadStates(pid int) ([]byte, error) {
+// ParentOf is the pid of the parent of process pid (proc(5), stat, field 4).
+func ParentOf(pid int) (int, error) {
+	fields, err := statFields(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(fields[4-3])
+}
+
+// InnermostPid is the number of process pid in the innermost process namespace
+// it is in, by which it knows itself (proc(5), status, NSpid).
+func InnermostPid(pid int) (int, error) {
+	path := fmt.Sprintf("/proc/%d/status", pid)
+	status, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if numbers, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			all := strings.Fields(numbers)
+			if len(all) > 0 {
+				return strconv.Atoi(all[len(all)-1])
+			}
+		}
+	}
+	return 0, fmt.Errorf("%s: no NSpid", path)
+}
+
+// ThreadStates reads the state letter of every thread of process pid. The list
+// is read afresh each time, because threads come and go. ErrExited if there is
+// none.
+func ThreadStates(pid int) ([]byte, error) {
 	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil {
 		return nil, err
@@ -82,7 +111,8 @@ func statFields(path string) ([]string, error) {
 	return fields, nil
 }
 
-func all(states []byte, want byte) bool {
+// All says whether every one of the states is want, and there is one.
+func All(states []byte, want byte) bool {
 	for _, s := range states {
 		if s != want {
 			return false

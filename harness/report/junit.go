@@ -72,6 +72,10 @@ func junit(w io.Writer, r *run) error {
 		}
 		suite.Cases = append(suite.Cases, one)
 	}
+	return writeJUnit(w, suite)
+}
+
+func writeJUnit(w io.Writer, suite junitSuite) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import "slices"
 // order of the result.
 var (
 	strategyOrder = []string{"setnx", "redlock", "etcd-plain", "etcd-fenced", "etcd-claim", "version-cas"}
-	faultOrder    = []string{"none", "pause-holder", "pause-random", "kill-worker"}
+	faultOrder    = []string{"none", "pause-holder", "pause-random", "delay-write", "pause-server", "kill-worker"}
 )
 
 // strategies and faults are the rows and columns of the matrix.

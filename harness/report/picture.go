@@ -284,7 +284,7 @@ func (p *picture) lane(s *scene, l *lane, told map[*turn]bool) {
 		}
 	}
 	for _, pause := range s.Pauses {
-		if pause.Worker == l.Worker && pause.From < p.to && pause.To > p.from {
+		if pause.Worker == l.Worker && pause.From < p.to && pause.To > p.from && (!pause.Delay || pause.Bytes[s.Resource] > 0) {
 			p.pause(l, pause)
 		}
 	}
@@ -332,14 +332,18 @@ func (p *picture) turn(s *scene, l *lane, t *turn, told bool) {
 
 func (p *picture) pause(l *lane, pause history.Pause) {
 	to := min(pause.To, p.to)
-	text := fmt.Sprintf("stopped for %s", seconds(pause.To-pause.From))
-	title := fmt.Sprintf("%s was stopped from %s to %s", l.Worker, p.at(pause.From), p.at(to))
+	who, did := l.Worker, "stopped"
+	if pause.Delay {
+		who, did = l.Worker+"’s write", "held"
+	}
+	text := fmt.Sprintf("%s for %s", did, seconds(pause.To-pause.From))
+	title := fmt.Sprintf("%s was %s from %s to %s", who, did, p.at(pause.From), p.at(to))
 	if pause.To == history.Never {
-		text, title = "stopped", fmt.Sprintf("%s was stopped at %s and never went on", l.Worker, p.at(pause.From))
+		text, title = did, fmt.Sprintf("%s was %s at %s and never went on", who, did, p.at(pause.From))
 	}
 	x, w := p.x(pause.From), p.x(to)-p.x(pause.From)
 	p.Bars = append(p.Bars, bar{x, l.Bar - 1, w, barHeight + 2, "pause", title})
-	for _, short := range []string{text, "stopped"} {
+	for _, short := range []string{text, did} {
 		if width := textWidth(short) + 14; width < w {
 			p.Bars = append(p.Bars, bar{x + (w-width)/2, l.Bar + 2, width, barHeight - 4, "plate", ""})
 			p.Labels = append(p.Labels, label{x + w/2, l.Bar + 14.5, short, "", "middle"})

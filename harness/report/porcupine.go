@@ -110,9 +110,13 @@ func annotations(s *scene, x *checkers.Explanation) []porcupine.Annotation {
 		if p.From >= to || p.To <= from {
 			continue
 		}
+		did, how := "stopped", "all of its threads stopped"
+		if p.Delay {
+			did, how = "held", "its writes held in the network"
+		}
 		out = append(out, porcupine.Annotation{
-			Tag: clip(p.Worker, 16) + " stopped", Start: max(p.From, from), End: min(p.To, to),
-			Description: "stopped", Details: fmt.Sprintf("%s: all of its threads stopped from %s to %s", p.Worker, at(p.From), at(min(p.To, to))),
+			Tag: clip(p.Worker, 16) + " " + did, Start: max(p.From, from), End: min(p.To, to),
+			Description: did, Details: fmt.Sprintf("%s: %s from %s to %s", p.Worker, how, at(p.From), at(min(p.To, to))),
 			BackgroundColor: "#9aa3ad", TextColor: "#000",
 		})
 	}

@@ -87,4 +87,6 @@ func safetyOf(r *run, strategy string) safety {
 
 // stopsClients says whether a fault is one under which an old holder can come
 // back late. One that was killed does not come back.
-func stopsClients(fault string) bool { return fault != "none" && fault != "kill-worker" }
+func stopsClients(fault string) bool {
+	return fault != "none" && fault != "kill-worker" && fault != "pause-server"
+}

@@ -174,11 +174,12 @@ func (t *turn) token() int64 {
 	return t.Acquire.Token
 }
 
-// pauses are the stops of the turn's worker during it.
+// pauses are the stops of the turn's worker during it, and the delays of what it
+// sent for this resource.
 func (s *scene) pauses(t *turn) []history.Pause {
 	var found []history.Pause
 	for _, p := range s.Pauses {
-		if p.Worker == t.Worker && p.From < t.End && p.To > t.Begin {
+		if p.Worker == t.Worker && p.From < t.End && p.To > t.Begin && (!p.Delay || p.Bytes[s.Resource] > 0) {
 			found = append(found, p)
 		}
 	}

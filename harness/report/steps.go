@@ -14,9 +14,13 @@ func (s *scene) steps(turns []*turn, culprit *history.Operation) []step {
 			steps = append(steps, s.step(op, op == culprit))
 		}
 		for _, p := range s.pauses(t) {
-			steps = append(steps, step{At: p.From, Actor: p.Worker, Verb: "was stopped", Alone: true})
+			who, stopped, resumed := p.Worker, "was stopped", "went on"
+			if p.Delay {
+				who, stopped, resumed = p.Worker+"’s write", "was held in the network", "was let go"
+			}
+			steps = append(steps, step{At: p.From, Actor: who, Verb: stopped, Alone: true})
 			if p.To != history.Never {
-				steps = append(steps, step{At: p.To, Actor: p.Worker, Verb: "went on", Alone: true})
+				steps = append(steps, step{At: p.To, Actor: who, Verb: resumed, Alone: true})
 			}
 		}
 		if _, to, ok := t.lease(); ok && to < t.End {

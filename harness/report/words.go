@@ -27,6 +27,8 @@ var (
 		"none":         "nothing is disturbed",
 		"pause-holder": "the lock’s holder is stopped between its read and its write",
 		"pause-random": "processes are stopped at random moments",
+		"delay-write":  "the holder’s write hangs in the network; nobody is stopped",
+		"pause-server": "the servers are stopped, one at a time",
 		"kill-worker":  "processes are killed and replaced",
 	}
 )

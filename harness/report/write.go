@@ -33,6 +33,9 @@ func guarded(work func() error) (err error) {
 }
 
 func write(dir string) error {
+	if IsClaims(dir) {
+		return writeClaims(dir)
+	}
 	r, err := load(dir)
 	if err != nil {
 		return err

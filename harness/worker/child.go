@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,6 +26,7 @@ type child struct {
 	strategy workloads.Strategy
 	recorder *history.Recorder
 	points   *workloads.Breakpoints
+	handover handover
 	ids      atomic.Int64
 
 	mu  sync.Mutex
@@ -37,6 +40,7 @@ func Main(in io.Reader, out io.Writer) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 64<<10), 1<<20)
 	c := &child{out: json.NewEncoder(out)}
+	c.handover = handover{say: c.say, waiting: map[string]chan bool{}}
 	if !lines.Scan() {
 		return errors.New("worker: no setup on standard input; `torture worker` is started by torture itself")
 	}
@@ -51,11 +55,16 @@ func Main(in io.Reader, out io.Writer) error {
 }
 
 func (c *child) run(lines *bufio.Scanner) error {
-	found, err := workloads.Lookup([]string{c.setup.Strategy})
-	if err != nil {
+	if c.setup.Keeper != "" {
+		return c.keep(lines)
+	}
+	var err error
+	if c.strategy, err = workloads.Find(c.setup.Strategy); err != nil {
 		return err
 	}
-	c.strategy = found[0]
+	if c.strategy.Guard, err = c.strategy.Guard.At(c.setup.Places); err != nil {
+		return err
+	}
 	if c.recorder, err = history.NewRecorder(c.setup.History); err != nil {
 		return err
 	}
@@ -68,6 +77,9 @@ func (c *child) run(lines *bufio.Scanner) error {
 	if locker != nil {
 		defer locker.Close()
 	}
+	if c.setup.Renews {
+		return c.renew(lines, locker)
+	}
 	clients, err := c.connect(locker)
 	if err != nil {
 		return err
@@ -78,6 +90,9 @@ func (c *child) run(lines *bufio.Scanner) error {
 	defer watching.Wait() // it records, so it must end before the recorder is closed
 	defer stop()
 	c.say(Report{Say: sayReady})
+	if len(c.setup.Cast) > 0 {
+		return c.play(lines, clients)
+	}
 
 	ctx, finish := context.WithCancel(background)
 	defer finish()
@@ -100,9 +115,12 @@ func (c *child) run(lines *bufio.Scanner) error {
 			c.points.Disarm()
 		case doGo:
 			c.points.Go(cmd.Resources)
+		case doKept, doLost:
+			c.handover.answer(cmd.Held.Grant, cmd.Do == doKept)
 		case doFinish:
 			finish()
 			c.points.Abandon()
+			c.handover.end()
 			running.Wait()
 			return nil
 		default:
@@ -117,27 +135,48 @@ func (c *child) locker() (lock.Locker, error) {
 		return nil, nil
 	}
 	return c.strategy.Locker.New(c.setup.Places, workloads.LockerOptions{
-		Prefix: c.setup.Cell + "/", TTL: c.setup.TTL, Patience: c.setup.Patience, Clients: len(c.setup.Resources),
-		Jitter: lock.NewJitter(c.setup.Seed, stream(c.setup.Worker)),
+		Prefix: c.setup.Cell + "/", TTL: c.setup.TTL, Patience: c.setup.Patience, Clients: max(len(c.setup.Resources), len(c.setup.Cast)), Value: c.setup.Value,
+		PerNode: c.setup.PerNode,
+		Jitter:  lock.NewJitter(c.setup.Seed, stream(c.setup.Worker)),
 	})
+}
+
+// clients makes one client per resource, or one per role.
+func (c *child) clients(locker lock.Locker) []*workloads.Client {
+	var clients []*workloads.Client
+	if len(c.setup.Cast) == 0 {
+		for _, resource := range c.setup.Resources {
+			clients = append(clients, c.client(locker, resource, ""))
+		}
+	}
+	for _, role := range c.setup.Cast {
+		clients = append(clients, c.client(locker, role.Resource, role.Name))
+	}
+	return clients
+}
+
+func (c *child) client(locker lock.Locker, resource, alias string) *workloads.Client {
+	name := cmp.Or(alias, c.setup.Worker+"/"+resource)
+	client := &workloads.Client{
+		Worker: c.setup.Worker, Alias: alias, Resource: resource, Row: int64(slices.Index(c.setup.Resources, resource)), Key: c.setup.Cell + "/" + resource,
+		Strategy: c.strategy, Locker: locker,
+		Store: &workloads.Store{DSN: c.setup.Places.Postgres, Name: c.setup.Cell + "/" + name},
+		Pace:  c.setup.Pace, Patience: c.setup.Patience,
+		Rand:  rand.New(rand.NewPCG(c.setup.Seed, stream(name))),
+		Hooks: workloads.Hooks{NewID: c.newID, Record: c.record, Progress: c.progress, Points: c.points},
+	}
+	if alias == "" { // who is played is told by the script when to hand over
+		client.HandOver, client.TakeBack = c.handover.give, c.handover.take
+	}
+	return client
 }
 
 // connect makes the clients and opens their connections, all at once.
 func (c *child) connect(locker lock.Locker) ([]*workloads.Client, error) {
-	var clients []*workloads.Client
+	clients := c.clients(locker)
 	var opening sync.WaitGroup
-	errs := make([]error, len(c.setup.Resources))
-	for i, resource := range c.setup.Resources {
-		name := c.setup.Worker + "/" + resource
-		client := &workloads.Client{
-			Worker: c.setup.Worker, Resource: resource, Row: int64(i), Key: c.setup.Cell + "/" + resource,
-			Strategy: c.strategy, Locker: locker,
-			Store: &workloads.Store{DSN: c.setup.Places.Postgres, Name: c.setup.Cell + "/" + name},
-			Pace:  c.setup.Pace, Patience: c.setup.Patience,
-			Rand:  rand.New(rand.NewPCG(c.setup.Seed, stream(name))),
-			Hooks: workloads.Hooks{NewID: c.newID, Record: c.record, Progress: c.progress, Points: c.points},
-		}
-		clients = append(clients, client)
+	errs := make([]error, len(clients))
+	for i, client := range clients {
 		opening.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), c.setup.Patience)
 			defer cancel()
@@ -173,7 +212,7 @@ func (c *child) record(e history.Event) {
 func (c *child) arrived(point, client, resource string) {
 	now := history.Now()
 	c.record(history.Event{Type: history.TypeArrive, Time: now, Worker: c.setup.Worker, Client: client, Resource: resource, Point: point})
-	c.say(Report{Say: sayArrived, Point: point, Resource: resource, Time: now})
+	c.say(Report{Say: sayArrived, Point: point, Resource: resource, Client: client, Time: now})
 }
 
 func (c *child) progress(p workloads.Progress) { c.say(Report{Say: sayProgress, Progress: &p}) }

@@ -24,6 +24,7 @@ type Fleet struct {
 
 	mu        sync.Mutex
 	members   map[string]*member
+	renewers  map[string]*member // by the worker they renew for
 	order     []string
 	started   int
 	listeners map[int]func(nemesis.Seen)
@@ -42,7 +43,7 @@ func NewFleet(setup Setup, parts, logs string, told func(pid int, start uint64) 
 		return nil, fmt.Errorf("find our own binary: %w", err)
 	}
 	return &Fleet{setup: setup, parts: parts, logs: logs, exe: exe, told: told, record: record,
-		members: map[string]*member{}, listeners: map[int]func(nemesis.Seen){}, failed: make(chan error, 1)}, nil
+		members: map[string]*member{}, renewers: map[string]*member{}, listeners: map[int]func(nemesis.Seen){}, failed: make(chan error, 1)}, nil
 }
 
 // Failed delivers the first unexpected end of a worker.
@@ -78,6 +79,9 @@ func (f *Fleet) newName() string {
 func (f *Fleet) part(name string) string { return filepath.Join(f.parts, name+".jsonl") }
 
 func (f *Fleet) start(ctx context.Context, name string) error {
+	if err := f.startRenewer(ctx, name); err != nil {
+		return err
+	}
 	setup := f.setup
 	setup.Worker, setup.History = name, f.part(name)
 	m, err := launch(f.exe, f.logs, setup, f.told, f.hear)
@@ -122,6 +126,18 @@ func (f *Fleet) hear(m *member, r Report) {
 		seen.Point, seen.Resource, seen.Time = r.Point, r.Resource, r.Time
 	case sayProgress:
 		seen.Resource, seen.Time, seen.Progress = r.Progress.Resource, r.Progress.Return, r.Progress
+	case sayHeld:
+		f.handOn(m.name, Command{Do: doAdopt, Held: r.Held})
+		return
+	case sayDropped:
+		f.handOn(m.name, Command{Do: doDrop, Held: r.Held})
+		return
+	case sayKept:
+		f.answered(m.name, Command{Do: doKept, Held: r.Held})
+		return
+	case sayLost:
+		f.answered(m.name, Command{Do: doLost, Held: r.Held})
+		return
 	case sayError:
 		f.fail(fmt.Errorf("worker %s: %s", m.name, r.Error))
 		return
@@ -260,7 +276,11 @@ func (f *Fleet) Replace(ctx context.Context) (string, error) {
 // Finish lets every client end its present update, and returns when all
 // workers have exited in good order.
 func (f *Fleet) Finish(ctx context.Context) error {
-	members := f.leave()
+	members, renewers := f.leave()
+	return errors.Join(finish(ctx, members), finish(ctx, renewers))
+}
+
+func finish(ctx context.Context, members []*member) error {
 	var errs []error
 	for _, m := range members {
 		errs = append(errs, m.send(Command{Do: doFinish}))
@@ -280,25 +300,30 @@ func (f *Fleet) Finish(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// leave notes that the end of every worker is wanted from now on.
-func (f *Fleet) leave() []*member {
+// leave notes that the end of every worker, and of every renewer, is wanted from
+// now on.
+func (f *Fleet) leave() (members, renewers []*member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var members []*member
 	for _, name := range f.order {
 		if m := f.members[name]; m != nil {
 			m.leaving = true
 			members = append(members, m)
 		}
+		if m := f.renewers[name]; m != nil {
+			m.leaving = true
+			renewers = append(renewers, m)
+		}
 	}
-	return members
+	return members, renewers
 }
 
 // Destroy kills whatever is left, stopped or not. Nothing is recorded any more
 // when it returns before the end of ctx.
 func (f *Fleet) Destroy(ctx context.Context) {
 	left := 0
-	for _, m := range f.leave() {
+	members, renewers := f.leave()
+	for _, m := range append(members, renewers...) {
 		if err := m.process.Kill(ctx); err != nil {
 			left++ // ctx has ended before the process did
 		}

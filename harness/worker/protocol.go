@@ -19,9 +19,20 @@ type Setup struct {
 	Resources []string         `json:"resources"`
 	TTL       time.Duration    `json:"ttl"`
 	Patience  time.Duration    `json:"patience"`
+	PerNode   time.Duration    `json:"per_node,omitempty"` // how long one of several nodes may take to answer; 0 is the locker's own choice
 	Pace      workloads.Pace   `json:"pace"`
 	Seed      uint64           `json:"seed"`
-	History   string           `json:"history"` // path of this worker's part
+	History   string           `json:"history"`          // path of this worker's part
+	Value     string           `json:"value,omitempty"`  // of its locks, where it is not drawn for each holding
+	Renews    bool             `json:"renews,omitempty"` // it only prolongs the leases that it is handed
+	Cast      []Role           `json:"cast,omitempty"`   // who is played step by step; then nobody runs by itself
+	Keeper    string           `json:"keeper,omitempty"` // host:port; it keeps the numbers of a fence there, and does nothing else
+}
+
+// Role is one client that does what it is told.
+type Role struct {
+	Name     string `json:"name"`
+	Resource string `json:"resource"`
 }
 
 // Command is a line from the supervisor to a child.
@@ -29,6 +40,11 @@ type Command struct {
 	Do        string   `json:"do"`
 	Point     string   `json:"point,omitempty"`
 	Resources []string `json:"resources,omitempty"`
+
+	Client string          `json:"client,omitempty"` // who does the Step, gives it up, adopts
+	ID     int             `json:"id,omitempty"`     // of the Step; in the report of its end too
+	Step   *workloads.Step `json:"step,omitempty"`
+	Held   *workloads.Held `json:"held,omitempty"`
 }
 
 // What a Command can ask.
@@ -38,6 +54,13 @@ const (
 	doDisarm = "disarm" // forget all points
 	doGo     = "go"     // let those who wait go on
 	doFinish = "finish" // end the clients after their present update, then exit
+
+	doStep   = "step"    // Client does Step, after those it was given before
+	doGiveUp = "give-up" // Client gives up the request in hand
+	doAdopt  = "adopt"   // Client acts under Held from now on; a renewer prolongs it
+	doKept   = "kept"    // the lease of Held is being prolonged by the renewer
+	doLost   = "lost"    // it was lost before the renewer could
+	doDrop   = "drop"    // a renewer prolongs Held no more
 )
 
 // Report is a line from a child to the supervisor.
@@ -48,6 +71,11 @@ type Report struct {
 	Time     int64               `json:"time,omitempty"`
 	Progress *workloads.Progress `json:"progress,omitempty"`
 	Error    string              `json:"error,omitempty"`
+
+	Client string          `json:"client,omitempty"` // arrived, done
+	ID     int             `json:"id,omitempty"`     // done: of the step
+	Done   *workloads.Done `json:"done,omitempty"`
+	Held   *workloads.Held `json:"held,omitempty"` // done: the grant the client acts under
 }
 
 // What a Report can say.
@@ -56,4 +84,9 @@ const (
 	sayArrived  = "arrived"  // a client waits at Point
 	sayProgress = "progress" // an operation ended
 	sayError    = "error"    // it cannot go on; the process exits
+	sayDone     = "done"     // the step ID has ended; Error if it made no sense
+	sayHeld     = "held"     // Held is to be prolonged by the renewer
+	sayDropped  = "dropped"  // and no longer
+	sayKept     = "kept"     // a renewer has prolonged Held for the first time
+	sayLost     = "lost"     // or could not
 )

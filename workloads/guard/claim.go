@@ -8,8 +8,8 @@ type Claim struct{}
 
 // Enter raises the fence and reads in one statement; ErrRejected if a newer
 // grant has claimed. A missing row looks the same: see Read.
-func (Claim) Enter(ctx context.Context, q Queryer, id, token int64) (Entry, error) {
-	document, err := scan(q.QueryRow(ctx, `UPDATE config SET last_fence = $1 WHERE id = $2 AND last_fence < $1 RETURNING payload`, token, id), ErrRejected)
+func (Claim) Enter(ctx context.Context, q Queryer, id int64, h Holder) (Entry, error) {
+	document, err := scan(q.QueryRow(ctx, `UPDATE config SET last_fence = $1 WHERE id = $2 AND last_fence < $1 RETURNING payload`, h.Token, id), ErrRejected)
 	return Entry{Document: document}, err
 }
 

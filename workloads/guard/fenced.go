@@ -7,7 +7,7 @@ import "context"
 type Fenced struct{}
 
 // Enter reads the row.
-func (Fenced) Enter(ctx context.Context, q Queryer, id, _ int64) (Entry, error) {
+func (Fenced) Enter(ctx context.Context, q Queryer, id int64, _ Holder) (Entry, error) {
 	return Read(ctx, q, id)
 }
 

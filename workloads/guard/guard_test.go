@@ -36,6 +36,12 @@ func (s *store) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return s.Conn.QueryRow(ctx, sql, args...)
 }
 
+// Query notes what goes through it.
+func (s *store) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	s.sent = append(s.sent, statement{sql, args})
+	return s.Conn.Query(ctx, sql, args...)
+}
+
 // row is row 1 of the table as it is.
 type row struct {
 	writeID string
@@ -129,7 +135,7 @@ func fenced(t *testing.T, s *store) {
 	s.want(t, row{"forty-two", 42, 0})
 
 	// Reading does not raise the fence: an older holder that writes first may.
-	_, err := g.Enter(soon(t), s, 1, 44)
+	_, err := g.Enter(soon(t), s, 1, guard.Holder{Token: 44})
 	must(t, err)
 	must(t, write("forty-three", 43))
 	must(t, write("forty-four", 44))
@@ -140,7 +146,7 @@ func fenced(t *testing.T, s *store) {
 func claim(t *testing.T, s *store) {
 	g := guard.Claim{}
 	enter := func(token int64) error {
-		_, err := g.Enter(soon(t), s, 1, token)
+		_, err := g.Enter(soon(t), s, 1, guard.Holder{Token: token})
 		return err
 	}
 	write := func(id string, token int64) error {
@@ -153,7 +159,7 @@ func claim(t *testing.T, s *store) {
 		must(t, write(id, 41))
 		s.want(t, row{id, 41, 0})
 	}
-	entry, err := g.Enter(soon(t), s, 1, 42)
+	entry, err := g.Enter(soon(t), s, 1, guard.Holder{Token: 42})
 	must(t, err)
 	if entry.Document.WriteID != "three" {
 		t.Errorf("the claim read %q", entry.Document.WriteID)
@@ -165,23 +171,23 @@ func claim(t *testing.T, s *store) {
 	must(t, write("forty-two", 42))
 	s.want(t, row{"forty-two", 42, 0})
 
-	_, err = g.Enter(soon(t), s, 7, 42)
+	_, err = g.Enter(soon(t), s, 7, guard.Holder{Token: 42})
 	wantErr(t, "a claim of a missing row", err, guard.ErrRejected)
 	wantErr(t, "a write of a missing row", g.Write(soon(t), s, guard.Update{ID: 7, Document: document("x"), Token: 42}), guard.ErrRejected)
 }
 
 func version(t *testing.T, s *store) {
 	g := guard.Version{}
-	first, err := g.Enter(soon(t), s, 1, 0)
+	first, err := g.Enter(soon(t), s, 1, guard.Holder{})
 	must(t, err)
-	second, err := g.Enter(soon(t), s, 1, 0)
+	second, err := g.Enter(soon(t), s, 1, guard.Holder{})
 	must(t, err)
 	must(t, g.Write(soon(t), s, guard.Update{ID: 1, Document: document("first"), Version: first.Version}))
 	s.want(t, row{"first", 0, 1})
 	wantErr(t, "an update of the version before", g.Write(soon(t), s, guard.Update{ID: 1, Document: document("second"), Version: second.Version}), guard.ErrRejected)
 	wantErr(t, "an update of a version to come", g.Write(soon(t), s, guard.Update{ID: 1, Document: document("future"), Version: 2}), guard.ErrRejected)
 	s.want(t, row{"first", 0, 1})
-	third, err := g.Enter(soon(t), s, 1, 0)
+	third, err := g.Enter(soon(t), s, 1, guard.Holder{})
 	must(t, err)
 	must(t, g.Write(soon(t), s, guard.Update{ID: 1, Document: document("third"), Version: third.Version}))
 	s.want(t, row{"third", 0, 2})
@@ -193,7 +199,7 @@ func version(t *testing.T, s *store) {
 func missing(t *testing.T, s *store, g guard.Guard) {
 	t.Helper()
 	wantErr(t, "a write of a missing row", g.Write(soon(t), s, guard.Update{ID: 7, Document: document("x"), Token: 99, Version: 0}), guard.ErrRejected)
-	_, err := g.Enter(soon(t), s, 7, 99)
+	_, err := g.Enter(soon(t), s, 7, guard.Holder{Token: 99})
 	wantErr(t, "entering a missing row", err, guard.ErrMissing)
 	_, err = guard.Read(soon(t), s, 7)
 	wantErr(t, "a read of a missing row", err, guard.ErrMissing)
@@ -223,7 +229,7 @@ func databaseError(t *testing.T, s *store) {
 	must(t, err)
 	t.Cleanup(func() { _, _ = s.Exec(context.Background(), `DROP TABLE elsewhere`) })
 	for _, g := range []guard.Guard{guard.Plain{}, guard.Fenced{}, guard.Claim{}, guard.Version{}} {
-		_, enter := g.Enter(soon(t), s, 1, 1)
+		_, enter := g.Enter(soon(t), s, 1, guard.Holder{Token: 1})
 		write := g.Write(soon(t), s, guard.Update{ID: 1, Document: document("x"), Token: 1})
 		for _, err := range []error{enter, write} {
 			if err == nil || errors.Is(err, guard.ErrRejected) || errors.Is(err, guard.ErrMissing) {
@@ -252,7 +258,7 @@ func statements(t *testing.T, s *store) {
 			[]any{int64(1)}, []any{int64(1), int64(5)}},
 	} {
 		s.sent = nil
-		_, err := c.guard.Enter(soon(t), s, 1, 42)
+		_, err := c.guard.Enter(soon(t), s, 1, guard.Holder{Token: 42})
 		if err != nil && !errors.Is(err, guard.ErrRejected) {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import "context"
 type Plain struct{}
 
 // Enter reads the row.
-func (Plain) Enter(ctx context.Context, q Queryer, id, _ int64) (Entry, error) {
+func (Plain) Enter(ctx context.Context, q Queryer, id int64, _ Holder) (Entry, error) {
 	return Read(ctx, q, id)
 }
 

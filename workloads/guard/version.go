@@ -7,7 +7,7 @@ import "context"
 type Version struct{}
 
 // Enter reads the row and its version.
-func (Version) Enter(ctx context.Context, q Queryer, id, _ int64) (Entry, error) {
+func (Version) Enter(ctx context.Context, q Queryer, id int64, _ Holder) (Entry, error) {
 	return Read(ctx, q, id)
 }
 

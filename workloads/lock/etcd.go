@@ -9,10 +9,13 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/torture-harness/torture/harness/history"
+	"github.com/torture-harness/torture/workloads/gate"
 	"github.com/torture-harness/torture/workloads/outcome"
+	"github.com/torture-harness/torture/workloads/point"
 )
 
 var errSettled = errors.New("settled")
@@ -35,23 +38,45 @@ type Etcd struct {
 	jitter *Jitter
 	keys   *presence
 	stop   context.CancelFunc
+	always bool // take the key whoever has it
 }
+
+// EtcdOption changes how the lock is taken.
+type EtcdOption func(*Etcd)
+
+// WithoutComparison drops the demand that the key is absent: whoever comes
+// takes it. Broken on purpose.
+func WithoutComparison() EtcdOption { return func(l *Etcd) { l.always = true } }
 
 // NewEtcd connects to the members and starts to watch prefix, under which all
 // keys of this locker lie. The TTL is in whole seconds, at least one.
-func NewEtcd(endpoints []string, prefix string, ttl time.Duration, jitter *Jitter) (*Etcd, error) {
+func NewEtcd(endpoints []string, prefix string, ttl time.Duration, jitter *Jitter, options ...EtcdOption) (*Etcd, error) {
+	client, err := dialEtcd(endpoints)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l := &Etcd{client: client, ttl: ttl, jitter: jitter, keys: newPresence(), stop: cancel}
+	for _, o := range options {
+		o(l)
+	}
+	go l.keys.follow(ctx, client, prefix)
+	return l, nil
+}
+
+// dialEtcd makes a client that sends each request exactly once: a retried txn
+// would lose against itself.
+func dialEtcd(endpoints []string) (*clientv3.Client, error) {
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: endpoints, DialTimeout: 10 * time.Second,
-		MaxUnaryRetries: 1, // one attempt: a retried txn would lose against itself
+		MaxUnaryRetries: 1,
 		Logger:          zap.NewNop(),
+		DialOptions:     []grpc.DialOption{gate.RPCs("/etcdserverpb.KV/Txn")},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("connect to etcd: %w", err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	l := &Etcd{client: client, ttl: ttl, jitter: jitter, keys: newPresence(), stop: cancel}
-	go l.keys.follow(ctx, client, prefix)
-	return l, nil
+	return client, nil
 }
 
 // Wait returns once the key is gone and nobody was faster within TTL/20.
@@ -61,55 +86,109 @@ func (l *Etcd) Wait(ctx context.Context, key string, _ bool) error {
 
 // Acquire grants itself a fresh lease and tries to put the key with it.
 func (l *Etcd) Acquire(ctx context.Context, key string, sent func(int64)) (Lease, error) {
-	lease := Lease{Key: key, Value: newValue(), Start: history.Now()}
-	granted, err := l.client.Grant(ctx, int64((l.ttl+time.Second-1)/time.Second))
+	lease, err := grantLease(ctx, l.client, l.ttl)
 	if err != nil {
-		return Lease{}, fmt.Errorf("LeaseGrant: %w", err) // an orphan lease without a key harms nobody
+		return Lease{}, err
 	}
-	lease.ID = int64(granted.ID)
-	lease.TTL = time.Duration(granted.TTL) * time.Second
-
+	lease.Key, lease.Value = key, newValue()
+	absent := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(key), "=", 0)}
+	if l.always {
+		absent = nil
+	}
+	point.Reach(ctx, point.Leased)
 	sent(lease.Start)
 	answer, err := l.client.Txn(ctx).
-		If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
-		Then(clientv3.OpPut(key, lease.Value, clientv3.WithLease(granted.ID))).
+		If(absent...).
+		Then(clientv3.OpPut(key, lease.Value, clientv3.WithLease(clientv3.LeaseID(lease.ID)))).
 		Commit()
 	if err == nil && answer.Succeeded {
 		lease.Token = answer.Header.Revision
 		return lease, nil
 	}
-	l.undo(ctx, granted.ID)
-	switch {
-	case err == nil:
+	revoke(ctx, l.client, lease, l.ttl)
+	if err == nil {
 		return Lease{}, ErrHeld
-	case outcome.Etcd(err) == history.Info:
-		return Lease{}, Unknown{err}
-	default:
-		return Lease{}, fmt.Errorf("txn: %w", err)
 	}
+	return Lease{}, etcdError("txn", err)
 }
 
-// undo revokes the lease of an attempt that lost, or whose fate is unknown: had
+// grantLease asks for a lease of its own. One that is left over without a key
+// harms nobody.
+func grantLease(ctx context.Context, client *clientv3.Client, ttl time.Duration) (Lease, error) {
+	lease := Lease{Start: history.Now()}
+	granted, err := client.Grant(ctx, int64((ttl+time.Second-1)/time.Second))
+	if err != nil {
+		return Lease{}, fmt.Errorf("LeaseGrant: %w", err)
+	}
+	lease.ID, lease.TTL = int64(granted.ID), time.Duration(granted.TTL)*time.Second
+	return lease, nil
+}
+
+// revoke ends the lease of an attempt that lost, or whose fate is unknown: had
 // the key been put, it goes with the lease. The deadline of the attempt may be
 // what ended it, so this has its own.
-func (l *Etcd) undo(ctx context.Context, id clientv3.LeaseID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.ttl)
+func revoke(ctx context.Context, client *clientv3.Client, lease Lease, patience time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	_, _ = l.client.Revoke(ctx, id) // it ends by itself otherwise
+	_, _ = client.Revoke(ctx, clientv3.LeaseID(lease.ID)) // it ends by itself otherwise
 }
 
 // Release revokes the lease. A Delete of the key would hit the next holder's.
 func (l *Etcd) Release(ctx context.Context, lease Lease) error {
-	_, err := l.client.Revoke(ctx, clientv3.LeaseID(lease.ID))
+	return revoked(l.client.Revoke(ctx, clientv3.LeaseID(lease.ID)))
+}
+
+// revoked is what the answer to the revocation of a holding's lease says.
+func revoked(_ *clientv3.LeaseRevokeResponse, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, rpctypes.ErrLeaseNotFound):
 		return ErrLost
-	case outcome.Etcd(err) == history.Info:
-		return Unknown{err}
 	default:
-		return fmt.Errorf("release: %w", err)
+		return etcdError("release", err)
+	}
+}
+
+// etcdError is an Unknown or a certain failure.
+func etcdError(what string, err error) error {
+	if outcome.Etcd(err) == history.Info {
+		return Unknown{err}
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}
+
+// Check compares the key with our holding: the revision that created it is the
+// one of our grant.
+func (l *Etcd) Check(ctx context.Context, lease Lease) error {
+	got, err := l.client.Get(ctx, lease.Key)
+	switch {
+	case err == nil && len(got.Kvs) == 1 && got.Kvs[0].CreateRevision == lease.Token && string(got.Kvs[0].Value) == lease.Value:
+		return nil
+	case err == nil:
+		return ErrLost
+	default:
+		return etcdError("check", err)
+	}
+}
+
+// Renew keeps the lease alive once. KeepAlive would do so again and again, and
+// hide its times.
+func (l *Etcd) Renew(ctx context.Context, lease Lease) (Lease, error) {
+	return keepAliveOnce(ctx, l.client, lease)
+}
+
+func keepAliveOnce(ctx context.Context, client *clientv3.Client, lease Lease) (Lease, error) {
+	start := history.Now()
+	kept, err := client.KeepAliveOnce(ctx, clientv3.LeaseID(lease.ID))
+	switch {
+	case err == nil:
+		lease.Start, lease.TTL = start, time.Duration(kept.TTL)*time.Second
+		return lease, nil
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		return lease, ErrLost
+	default:
+		return lease, etcdError("renew", err)
 	}
 }
 

@@ -59,6 +59,23 @@ type Checker interface {
 	Check(ctx context.Context, lease Lease) error
 }
 
+// Renewer is a Locker that can prolong a lease which is still ours.
+type Renewer interface {
+	// Renew returns the lease with its new Start and TTL; the error is ErrLost, an
+	// Unknown, or a certain failure, after which the old lease stands.
+	Renew(ctx context.Context, lease Lease) (Lease, error)
+}
+
+// Tokener is a Locker whose fencing token is drawn by a request of its own,
+// after the lock was taken. Between the two lies breakpoint P7.
+type Tokener interface {
+	// Token draws it; the error is an Unknown, or a certain failure.
+	Token(ctx context.Context, lease Lease) (int64, error)
+}
+
+// NewValue is a value for FixedValue.
+func NewValue() string { return newValue() }
+
 // newValue is a fresh random value. It is drawn anew for every attempt, so it
 // names this one holding and not its holder.
 func newValue() string {

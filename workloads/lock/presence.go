@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 
@@ -68,13 +69,30 @@ func (p *presence) update(do func(map[string]bool)) {
 
 // awaitAbsent returns once key is gone and stays so for settle.
 func (p *presence) awaitAbsent(ctx context.Context, key string, settle func() time.Duration) error {
+	return p.awaitNot(ctx, func(keys map[string]bool) bool { return keys[key] }, settle)
+}
+
+// awaitNone returns once no key that begins with prefix is left, and it stays
+// so for settle.
+func (p *presence) awaitNone(ctx context.Context, prefix string, settle func() time.Duration) error {
+	return p.awaitNot(ctx, func(keys map[string]bool) bool {
+		for key := range keys {
+			if strings.HasPrefix(key, prefix) {
+				return true
+			}
+		}
+		return false
+	}, settle)
+}
+
+func (p *presence) awaitNot(ctx context.Context, there func(keys map[string]bool) bool, settle func() time.Duration) error {
 	for {
-		if err := p.await(ctx, key, false, nil); err != nil {
+		if err := p.await(ctx, there, false, nil); err != nil {
 			return err
 		}
 		// Spread those who saw the same deletion; whoever sees the key again waits on.
 		timer := time.NewTimer(settle())
-		err := p.await(ctx, key, true, timer.C)
+		err := p.await(ctx, there, true, timer.C)
 		timer.Stop()
 		if err == errSettled {
 			return nil
@@ -85,11 +103,12 @@ func (p *presence) awaitAbsent(ctx context.Context, key string, settle func() ti
 	}
 }
 
-// await returns once key exists (or does not), or errSettled when until fires.
-func (p *presence) await(ctx context.Context, key string, exists bool, until <-chan time.Time) error {
+// await returns once there says that what it looks for exists (or does not),
+// or errSettled when until fires.
+func (p *presence) await(ctx context.Context, there func(keys map[string]bool) bool, exists bool, until <-chan time.Time) error {
 	for {
 		p.mu.Lock()
-		now, changed := p.keys[key], p.changed
+		now, changed := there(p.keys), p.changed
 		p.mu.Unlock()
 		if now == exists {
 			return nil

@@ -45,20 +45,21 @@ func Main(m *testing.M, roles map[string]func() int) int {
 // them is left at its end.
 func Start(t testing.TB, spec cluster.Spec) *cluster.Cluster {
 	t.Helper()
-	spec.RunID = fmt.Sprintf("test%08x", rand.Uint32())
-	g, err := guardian.Open(spec.RunID)
-	if err != nil {
-		t.Fatal(err)
+	return StartOn(t, cluster.NewProcesses(), spec)
+}
+
+// StartOn is Start with a provider. A spec with a guardian (and its RunID) is
+// one of several clusters of one run, told apart by their names.
+func StartOn(t testing.TB, p cluster.Provider, spec cluster.Spec) *cluster.Cluster {
+	t.Helper()
+	if spec.Guardian == nil {
+		spec.Guardian = Guardian(t)
+		spec.RunID = spec.Guardian.RunID()
 	}
-	t.Cleanup(func() {
-		if err := g.Close(); err != nil {
-			t.Errorf("something was left: %v", err)
-		}
-	})
-	spec.Guardian, spec.Dir = g, t.TempDir()
+	spec.Dir = t.TempDir()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	c, err := cluster.NewProcesses().Start(ctx, spec)
+	c, err := p.Start(ctx, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,4 +71,20 @@ func Start(t testing.TB, spec cluster.Spec) *cluster.Cluster {
 		}
 	})
 	return c
+}
+
+// Guardian starts the guardian of a run of its own for one test, and fails it if
+// something of the run is left at its end.
+func Guardian(t testing.TB) *guardian.Guardian {
+	t.Helper()
+	g, err := guardian.Open(fmt.Sprintf("test%08x", rand.Uint32()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.Close(); err != nil {
+			t.Errorf("something was left: %v", err)
+		}
+	})
+	return g
 }

@@ -94,7 +94,7 @@ func (h *Handle) Stop(ctx context.Context) (threads int, err error) {
 	}
 	err = h.until(ctx, func(states []byte) bool {
 		threads = len(states)
-		return only(states, 'T')
+		return proc.All(states, 'T')
 	})
 	return threads, err
 }
@@ -104,7 +104,7 @@ func (h *Handle) Continue(ctx context.Context) error {
 	if err := h.Signal(unix.SIGCONT); err != nil {
 		return err
 	}
-	return h.until(ctx, func(states []byte) bool { return !only(states, 'T') })
+	return h.until(ctx, func(states []byte) bool { return !proc.All(states, 'T') })
 }
 
 // Kill sends SIGKILL and returns once the process has ended. It is no error if
@@ -121,8 +121,8 @@ func (h *Handle) until(ctx context.Context, done func(states []byte) bool) error
 	tick := time.NewTicker(500 * time.Microsecond)
 	defer tick.Stop()
 	for {
-		states, err := threadStates(h.Pid)
-		if err != nil || only(states, 'Z') {
+		states, err := proc.ThreadStates(h.Pid)
+		if err != nil || proc.All(states, 'Z') {
 			return fmt.Errorf("process %d: %w", h.Pid, ErrGone)
 		}
 		if done(states) {

@@ -1,10 +1,8 @@
 package pidfd
 
 import (
-	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +15,7 @@ import (
 func Descendants(pid int) []Target {
 	children := map[int][]int{}
 	for _, p := range pids() {
-		if parent, err := parentOf(p); err == nil {
+		if parent, err := proc.ParentOf(p); err == nil {
 			children[parent] = append(children[parent], p)
 		}
 	}
@@ -84,54 +82,4 @@ func pids() []int {
 		}
 	}
 	return found
-}
-
-func parentOf(pid int) (int, error) {
-	fields, err := statFields(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	return strconv.Atoi(fields[1])
-}
-
-// threadStates reads the state letter of every thread of pid. The list is read
-// afresh each time, because threads come and go.
-func threadStates(pid int) ([]byte, error) {
-	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	if err != nil {
-		return nil, err
-	}
-	var states []byte
-	for _, stat := range stats {
-		if fields, err := statFields(stat); err == nil {
-			states = append(states, fields[0][0])
-		}
-	}
-	if len(states) == 0 {
-		return nil, ErrGone
-	}
-	return states, nil
-}
-
-// statFields returns the fields of a stat file from the third, the state, on.
-// The second is the name, which may hold spaces and parentheses.
-func statFields(path string) ([]string, error) {
-	stat, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(fields) < 20 {
-		return nil, fmt.Errorf("%s: unexpected content %q", path, stat)
-	}
-	return fields, nil
-}
-
-func only(states []byte, want byte) bool {
-	for _, s := range states {
-		if s != want {
-			return false
-		}
-	}
-	return len(states) > 0
 }

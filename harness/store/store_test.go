@@ -1,4 +1,4 @@
-package harness
+package store
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/torture-harness/torture/harness/cluster"
 	"github.com/torture-harness/torture/harness/cluster/clustertest"
 	"github.com/torture-harness/torture/harness/history"
+	"github.com/torture-harness/torture/workloads/guard"
 )
 
 func TestMain(m *testing.M) { os.Exit(clustertest.Main(m, nil)) }
@@ -20,12 +21,12 @@ func TestStore(t *testing.T) {
 	servers := clustertest.Start(t, cluster.Spec{Postgres: true})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	s, err := openStore(ctx, servers.PostgresDSN(), "cell", []string{"r00", "r01"})
+	s, err := Open(ctx, servers.PostgresDSN(), "cell", []string{"r00", "r01"}, guard.Usual())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
-	client, err := pgx.Connect(ctx, withSchema(servers.PostgresDSN(), "cell")+"&application_name=cell/w1/r00")
+	defer s.Close()
+	client, err := pgx.Connect(ctx, WithSchema(servers.PostgresDSN(), "cell")+"&application_name=cell/w1/r00")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +43,7 @@ func TestStore(t *testing.T) {
 	exec(`UPDATE config SET last_fence = 8 WHERE id = 0`)
 	exec(`UPDATE config SET payload = jsonb_set(payload, '{write_id}', '"b"') WHERE id = 0`)
 	exec(`BEGIN; UPDATE config SET payload = '{"write_id":"rolled back"}'; ROLLBACK`)
-	entries, err := s.journal(ctx)
+	entries, err := s.Journal(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,15 +56,15 @@ func TestStore(t *testing.T) {
 
 	// The observer sees all rows in one statement, and notices one that is gone.
 	var events []history.Event
-	o := &observer{store: s, record: func(e history.Event) { events = append(events, e) }}
-	if err := o.read(ctx); err != nil {
+	o := &Observer{store: s, rows: 2, record: func(e history.Event) { events = append(events, e) }}
+	if err := o.Read(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if last := events[len(events)-1]; last.Seen["r00"] != "b" || last.Seen["r01"] != history.InitialWrite {
 		t.Errorf("seen: %v", last.Seen)
 	}
 	exec(`DELETE FROM config WHERE id = 1`)
-	if err := o.read(ctx); !errors.Is(err, errNoRows) {
+	if err := o.Read(ctx); !errors.Is(err, errNoRows) {
 		t.Errorf("a missing row: %v", err)
 	}
 	if last := events[len(events)-1]; last.Outcome != history.Fail || last.Seen != nil {
@@ -71,13 +72,13 @@ func TestStore(t *testing.T) {
 	}
 
 	// Quiet only once the client's backend is gone.
-	waiting, err := openObserver(ctx, servers.PostgresDSN(), "cell", s.resources)
+	waiting, err := openSecond(ctx, servers.PostgresDSN(), "cell", s.resources)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer waiting.close()
+	defer waiting.Close()
 	quiet := make(chan error, 1)
-	go func() { quiet <- waiting.quiesce(ctx, "cell/") }()
+	go func() { quiet <- waiting.Quiesce(ctx, "cell/") }()
 	asked := func() bool { // the question has been put, and answered with one client
 		var n int
 		err := s.conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%starts_with(application_name%' AND pid = $1 AND state = 'idle'`, waiting.conn.PgConn().PID()).Scan(&n)
@@ -99,7 +100,7 @@ func TestStore(t *testing.T) {
 	if err := <-quiet; err != nil {
 		t.Error(err)
 	}
-	if err := s.drop(ctx); err != nil {
+	if err := s.Drop(ctx); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,6 @@
+package claims
+
+import "slices"
+
+// groupD: fencing.
+var groupD = slices.Concat(claimsOfTokens, claimsOfStores)
