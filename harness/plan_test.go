@@ -20,7 +20,7 @@ func TestDefaultsAreAPlan(t *testing.T) {
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Strategies) != 8 || len(p.Faults) != 3 {
+	if len(p.Strategies) != 8 || len(p.Faults) != 4 {
 		t.Errorf("%v × %v", p.Strategies, p.Faults)
 	}
 }
@@ -66,6 +66,9 @@ func TestAGuardThatComparesTokensNeedsThem(t *testing.T) {
 // under `none` nothing is predicted.
 func TestContracts(t *testing.T) {
 	for _, s := range workloads.Strategies {
+		if s.Extra {
+			continue // known to be broken in ways of their own; see workloads/testdata/contracts.txt
+		}
 		for _, fault := range nemesis.Names() {
 			c := s.ContractUnder(fault)
 			for _, p := range []checkers.Property{checkers.Progress, checkers.Durability, checkers.Register} {

@@ -79,7 +79,7 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&plan.Strategies, "strategy", nil, "strategies, comma-separated; see 'torture list' (default: those that it lists first)")
-	f.StringSliceVar(&plan.Faults, "fault", nil, "faults, comma-separated (default: none,pause-holder,pause-random)")
+	f.StringSliceVar(&plan.Faults, "fault", nil, "faults, comma-separated (default: none,pause-holder,pause-random,delay-write)")
 	f.BoolVar(&all, "all", false, "the whole catalogue under every fault, or what --strategy or --fault leave of it")
 	f.Int64Var(&plan.Seed, "seed", 0, "decides who is stopped, where, when and how long (default: a random one, printed)")
 	f.DurationVar(&plan.Duration, "duration", 3*time.Second, "least length of a cell; it goes on for at most four times that until its exposures suffice")

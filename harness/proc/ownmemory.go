@@ -2,7 +2,6 @@ package proc
 
 import (
 	"os/exec"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,13 +15,15 @@ const sharedMemory = "/dev/shm"
 // The child must use no files in /dev/shm.
 func StartOwnMemory(cmd *exec.Cmd) (*Process, error) { return start(ownMemorySpawner(), cmd) }
 
-var ownMemorySpawner = sync.OnceValue(func() chan<- request {
+// ownMemorySpawner is made anew each time: where mounts do not propagate, one
+// made before does not see what has been mounted since.
+func ownMemorySpawner() chan<- request {
 	requests, err := spawn(unshareMemory)
 	if err != nil {
 		return spawner()
 	}
 	return requests
-})
+}
 
 // unshareMemory gives the calling thread a /dev/shm of its own, which it leaves
 // to its children; see mount_namespaces(7). It still sees what others mount and
