@@ -9,9 +9,9 @@ import (
 	"github.com/torture-harness/torture/harness/history"
 )
 
-// redisSlack is how much earlier than by our clock Redis may end a lease: its
+// RedisSlack is how much earlier than by our clock Redis may end a lease: its
 // clock is not ours.
-const redisSlack = int64(2 * time.Millisecond)
+const RedisSlack = int64(2 * time.Millisecond)
 
 // leaseEnd is the moment until which a grant's lease certainly lasted, unless
 // somebody removed it: start + TTL, where start is the call of the last
@@ -59,7 +59,7 @@ func (l leaseExclusion) Check(c *cell) outcome {
 	o := outcome{decidedBy: "two-sided rule"}
 	slack := int64(0)
 	if c.h.Header.LeaseBy == "redis" {
-		slack = redisSlack
+		slack = RedisSlack
 	}
 	for _, e := range c.resources {
 		o.exposures = append(o.exposures, c.handovers(e)...)

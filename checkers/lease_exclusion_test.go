@@ -96,7 +96,7 @@ func TestOneSidedLeaseRule(t *testing.T) {
 			continue
 		}
 		for _, e := range gather(c.history()) {
-			if len(oneSided.overlaps(e, redisSlack)) > 0 {
+			if len(oneSided.overlaps(e, RedisSlack)) > 0 {
 				wrong = append(wrong, c.name)
 			}
 		}

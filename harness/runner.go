@@ -87,15 +87,8 @@ func (r *Runner) run(ctx context.Context, res *result.Result) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.guardian.Close()) }()
-	ctx, abort := context.WithCancelCause(ctx)
+	ctx, abort := r.guardian.While(ctx)
 	defer abort(nil)
-	go func() {
-		select {
-		case <-r.guardian.Died():
-			abort(errors.New("the guardian process is gone, so nobody would clean up after a crash"))
-		case <-ctx.Done():
-		}
-	}()
 	cells, err := r.cells()
 	if err != nil {
 		return err

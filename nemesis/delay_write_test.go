@@ -16,40 +16,9 @@ import (
 // take over as they are wanted to, and at the release the held writes are
 // answered. One delay is enough.
 func delayed(th *theatre) *theatre {
-	var victim string
-	var held []string
-	th.said = func(f history.Fault) {
-		switch f.Phase {
-		case history.Armed:
-			victim, held = f.Victim, nil
-		case history.Held:
-			held = f.Held
-			for _, r := range f.Written {
-				th.writes(th.last(), r, history.OK)
-			}
-		case history.Healed:
-			if len(th.faults(history.Healed)) == 1 {
-				close(th.enough)
-			}
-		}
-	}
-	th.script = func(call string) {
-		switch {
-		case strings.HasPrefix(call, "arm "+victim):
-			for _, r := range stage {
-				th.arrives(victim, r)
-			}
-		case strings.HasPrefix(call, "arm "+th.last()):
-			for _, r := range held {
-				th.arrives(th.last(), r)
-			}
-		case call == "release "+victim && len(th.faults(history.Released)) > 0:
-			for _, r := range stage {
-				th.writes(victim, r, history.OK)
-			}
-		}
-	}
-	return th
+	return overtaken(th, history.Held, history.OK, func(call, victim string) bool {
+		return call == "release "+victim && len(th.faults(history.Released)) > 0
+	})
 }
 
 func TestDelayWrite(t *testing.T) {

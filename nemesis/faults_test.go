@@ -62,13 +62,19 @@ func TestFaultsNeedTwoWorkers(t *testing.T) {
 // is wanted to, and the victim's writes are answered when it goes on. One pause
 // is enough.
 func takeover(th *theatre) *theatre {
+	return overtaken(th, history.Stopped, history.Rejected, func(call, victim string) bool { return call == "continue "+victim })
+}
+
+// overtaken is the script of takeover for a fault that begins to show in some
+// phase, and after whose end, a call, the victim's writes are answered so.
+func overtaken(th *theatre, shows history.Phase, answer history.Outcome, ended func(call, victim string) bool) *theatre {
 	var victim string
 	var held []string
 	th.said = func(f history.Fault) {
 		switch f.Phase {
 		case history.Armed:
 			victim, held = f.Victim, nil
-		case history.Stopped:
+		case shows:
 			held = f.Held
 			for _, r := range f.Written {
 				th.writes(th.last(), r, history.OK)
@@ -89,13 +95,25 @@ func takeover(th *theatre) *theatre {
 			for _, r := range held {
 				th.arrives(th.last(), r)
 			}
-		case call == "continue "+victim:
+		case ended(call, victim):
 			for _, r := range stage {
-				th.writes(victim, r, history.Rejected)
+				th.writes(victim, r, answer)
 			}
 		}
 	}
 	return th
+}
+
+// bySeed asserts that one seed gives the same faults again, and another others.
+func bySeed(t *testing.T, executed func(seed uint64) []history.Fault) {
+	t.Helper()
+	one := executed(1)
+	if again := executed(1); !reflect.DeepEqual(one, again) {
+		t.Errorf("one seed: %v and %v", one, again)
+	}
+	if other := executed(2); reflect.DeepEqual(one, other) {
+		t.Error("two seeds gave the same faults")
+	}
 }
 
 func TestPauseHolder(t *testing.T) {
@@ -302,13 +320,7 @@ func TestPauseHolderIsDecidedBySeed(t *testing.T) {
 		}
 		return faults
 	}
-	one := executed(1)
-	if again := executed(1); !reflect.DeepEqual(one, again) {
-		t.Errorf("one seed: %v and %v", one, again)
-	}
-	if other := executed(2); reflect.DeepEqual(one, other) {
-		t.Error("two seeds gave the same faults")
-	}
+	bySeed(t, executed)
 }
 
 func TestPauseRandom(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/wire"
 	"github.com/torture-harness/torture/workloads"
@@ -144,7 +145,7 @@ func (s *Stage) tellOrphan(k keyState, b *Actor) {
 	switch {
 	case !k.there():
 		s.Tell("orphan", "none")
-	case got.Return < k.until()-redisSlack:
+	case got.Return < k.until()-checkers.RedisSlack:
 		s.Tell("orphan", "deleted")
 	default:
 		s.Tell("orphan", "expired")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/torture-harness/torture/harness/history"
@@ -188,9 +187,6 @@ func (a *Actor) PID() int { return a.player.PID() }
 
 // Connection is the name of the actor's connection in pg_stat_activity.
 func (a *Actor) Connection() string { return a.stage.name + "/" + a.Name }
-
-// Log is the file of what its process had to say.
-func (a *Actor) Log() string { return filepath.Join(a.stage.dir, "logs", a.Worker+".log") }
 
 // Last is the last operation of a kind as the actor saw it.
 func (a *Actor) Last(kind history.Kind) workloads.Done { return a.last[kind] }

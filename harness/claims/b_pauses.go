@@ -81,9 +81,7 @@ func (s *Stage) stoppedFor(a *Actor, leases float64) {
 // c9LosesField looks for what B had put into the document.
 func c9LosesField(s *Stage) {
 	c9(s)
-	var there bool
-	s.SQL([]any{&there}, `SELECT payload->'fields' ? 'B' FROM config WHERE id = 0`)
-	s.Tell("field(B)", map[bool]string{true: "there", false: "gone"}[there])
+	s.tellField("B")
 }
 
 // c9RowLock: B has the lock of Redis, and waits for the row until A has written.

@@ -65,9 +65,7 @@ func triesAgain(afresh bool) func(*Stage) {
 		} else {
 			s.Prove(basis == history.InitialWrite, "A computed from the document before B's write", "%s", basis)
 		}
-		var there bool
-		s.SQL([]any{&there}, `SELECT payload->'fields' ? 'B' FROM config WHERE id = 0`)
-		s.Tell("field(B)", map[bool]string{true: "there", false: "gone"}[there])
+		s.tellField("B")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness/cluster"
 	"github.com/torture-harness/torture/harness/history"
 )
@@ -58,14 +59,11 @@ func (s *Stage) lookNow(key string) keyState {
 	return s.look(ctx, key)
 }
 
-// redisSlack is how much earlier than by our clock Redis may end a lease.
-const redisSlack = int64(2 * time.Millisecond)
-
 // tellEarly tells early(b): whether b was granted the lock before a's lease had
 // ended and a had called its release.
 func (s *Stage) tellEarly(b, a *Actor) {
 	got, took, early := b.Last(history.Acquire), a.Last(history.Acquire), "no"
-	end := a.LeaseEnd() - redisSlack
+	end := a.LeaseEnd() - checkers.RedisSlack
 	if released := a.Last(history.Release); released.Call > took.Return {
 		end = min(end, released.Call)
 	}
@@ -81,12 +79,7 @@ func (s *Stage) tellEarly(b, a *Actor) {
 // Suspend stops a server that is the case's own. What it returns lets the
 // server go on, at the moment that it returns.
 func (s *Stage) Suspend(server *cluster.Server) (goOn func() int64) {
-	ctx, cancel := s.Context()
-	defer cancel()
-	s.must(server.Stop(ctx), "stop a server")
-	id := s.FaultID("stop-server")
-	s.Fault(id, "stop-server", history.Stopped, server.Name, "")
-	s.Say("%s was stopped", server.Name)
+	id := s.stopServer(server, "")
 	var at int64
 	resume := s.Heal(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

@@ -163,14 +163,21 @@ func executedOn(nodes []*Monitor, match func(Command) bool) int {
 	return n
 }
 
-// StopServer stops a server of the case's own where it stands, for the rest of
-// the case: it is not recorded as healed.
-func (s *Stage) StopServer(server *cluster.Server) {
+// stopServer stops a server, and returns the name of that fault.
+func (s *Stage) stopServer(server *cluster.Server, detail string) (id string) {
 	ctx, cancel := s.Context()
 	defer cancel()
 	s.must(server.Stop(ctx), "stop "+server.Name)
-	s.Fault(s.FaultID("stop-server"), "stop-server", history.Stopped, server.Name, "for the rest of the case")
+	id = s.FaultID("stop-server")
+	s.Fault(id, "stop-server", history.Stopped, server.Name, detail)
 	s.Say("%s was stopped", server.Name)
+	return id
+}
+
+// StopServer stops a server of the case's own where it stands, for the rest of
+// the case: it is not recorded as healed.
+func (s *Stage) StopServer(server *cluster.Server) {
+	s.stopServer(server, "for the rest of the case")
 	s.Heal(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -123,15 +124,8 @@ func (r *run) all(ctx context.Context, res *Result, jobs []job) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.guardian.Close()) }()
-	ctx, abort := context.WithCancelCause(ctx)
+	ctx, abort := r.guardian.While(ctx)
 	defer abort(nil)
-	go func() {
-		select {
-		case <-r.guardian.Died():
-			abort(errors.New("the guardian process is gone, so nobody would clean up after a crash"))
-		case <-ctx.Done():
-		}
-	}()
 	var why string
 	if r.provider, why, err = cluster.Select(ctx, r.Provider); err != nil {
 		return err
@@ -335,26 +329,22 @@ func judgeCase(ctx context.Context, dir, expect string) (j checkers.Judgement, h
 	if err != nil {
 		return j, nil, err
 	}
-	for _, w := range wishes {
-		if w.what == string(checkers.Durability) && w.want == string(checkers.Violated) {
-			contract[checkers.Durability] = checkers.Allowed
-		}
+	if wanted(wishes, string(checkers.Durability)) == string(checkers.Violated) {
+		contract[checkers.Durability] = checkers.Allowed
 	}
 	j, err = checkers.Judge(ctx, h, journal, checkers.Config{Contract: contract, MinExposures: 1})
-	if err == nil && j.Status == checkers.Errored && !wantsError(expect) {
+	if err == nil && j.Status == checkers.Errored && wanted(wishes, "status") != "error" {
 		err = fmt.Errorf("the history contradicts itself: %s", j.Reasons[0])
 	}
 	return j, h, err
 }
 
-func wantsError(expect string) bool {
-	wishes, _ := parse(expect)
-	for _, w := range wishes {
-		if w.what == "status" && w.want == "error" {
-			return true
-		}
+// wanted is what is expected of something, "" if nothing is.
+func wanted(wishes []wish, what string) string {
+	if i := slices.IndexFunc(wishes, func(w wish) bool { return w.what == what }); i >= 0 {
+		return wishes[i].want
 	}
-	return false
+	return ""
 }
 
 // overall is the status of all rows.

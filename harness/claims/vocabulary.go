@@ -124,6 +124,14 @@ func (s *Stage) TellLast(actors ...*Actor) {
 	s.Tell("last", id)
 }
 
+// tellField tells whether the document has what an actor has put into it:
+// field(B)=gone.
+func (s *Stage) tellField(name string) {
+	var there bool
+	s.SQL([]any{&there}, `SELECT payload->'fields' ? $1 FROM config WHERE id = 0`, name)
+	s.Tell("field("+name+")", map[bool]string{true: "there", false: "gone"}[there])
+}
+
 // SQL asks the database of the case for one row.
 func (s *Stage) SQL(into []any, sql string, args ...any) {
 	ctx, cancel := s.Context()

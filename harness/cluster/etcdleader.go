@@ -59,6 +59,11 @@ func etcdStatus(ctx context.Context, s *Server) (*clientv3.StatusResponse, error
 		return nil, fmt.Errorf("ask %s: %w", s.Name, err)
 	}
 	defer c.Close()
+	// A member knows its leader before it has applied the first entry of the new
+	// term, and until then it tells the old term. A linearizable read waits for that.
+	if _, err := c.Get(ctx, "torture/leader"); err != nil {
+		return nil, fmt.Errorf("ask %s: %w", s.Name, err)
+	}
 	status, err := c.Status(ctx, c.Endpoints()[0])
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", s.Name, err)

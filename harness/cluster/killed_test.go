@@ -91,17 +91,22 @@ func startVictimProcess(t *testing.T, provider, id string) (*exec.Cmd, victimSay
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		waitUntil(t, "the guardian has finished", func() bool { return !hasLedger(t, id) })
-	})
+	endVictim(t, cmd, id)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	var says victimSays
 	if err != nil || json.Unmarshal(line, &says) != nil {
 		t.Fatalf("the victim says %q: %v", line, err)
 	}
 	return cmd, says
+}
+
+// endVictim has a victim killed at the end of the test, and its guardian awaited.
+func endVictim(t *testing.T, cmd *exec.Cmd, id string) {
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		waitUntil(t, "the guardian has finished", func() bool { return !hasLedger(t, id) })
+	})
 }
 
 func TestKilled(t *testing.T) {

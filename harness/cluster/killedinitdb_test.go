@@ -71,11 +71,7 @@ func startKillable(t *testing.T, id string) killable {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		waitUntil(t, "the guardian has finished", func() bool { return !hasLedger(t, id) })
-	})
+	endVictim(t, cmd, id)
 	return killable{cmd, out.Name()}
 }
 

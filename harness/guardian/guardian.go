@@ -162,6 +162,20 @@ func (g *Guardian) Pid() int { return g.cmd.Process.Pid }
 // nobody watches any more: the run should end at once.
 func (g *Guardian) Died() <-chan struct{} { return g.died }
 
+// While returns a context that ends with ctx, and, with that for its cause, when
+// the guardian has gone.
+func (g *Guardian) While(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, abort := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-g.Died():
+			abort(errors.New("the guardian process is gone, so nobody would clean up after a crash"))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, abort
+}
+
 // Process tells the guardian of a process, given by its pid and start time
 // (clock ticks since boot). Call it right after the fork, and for a process
 // that is not our child before it is stopped.

@@ -106,13 +106,15 @@ func renderClaims(w io.Writer, res result.Claims) error {
 
 // claimTone is the colour of a verdict. In a self-test a row that turned is good.
 func claimTone(v result.ClaimVerdict, selfTest bool) string {
-	switch {
-	case v == result.InconclusiveClaim:
+	wanted := result.AsClaimed
+	if selfTest {
+		wanted = result.NotAsClaimed
+	}
+	switch v {
+	case wanted:
+		return "good"
+	case result.InconclusiveClaim:
 		return "unsure"
-	case (v == result.AsClaimed) != selfTest && (v == result.AsClaimed || v == result.NotAsClaimed):
-		return "good"
-	case v == result.NotAsClaimed && selfTest:
-		return "good"
 	default:
 		return "bad"
 	}

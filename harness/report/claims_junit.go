@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness/result"
 )
 
@@ -23,16 +24,14 @@ func claimsJUnit(w io.Writer, res result.Claims) error {
 			}
 		}
 		text := &junitText{Type: string(c.Verdict), Message: clip(strings.Join(why, "; "), 1000), Text: c.Says}
-		switch tone := claimTone(c.Verdict, res.SelfTest); {
-		case tone == "good":
+		status := checkers.Errored
+		switch {
+		case claimTone(c.Verdict, res.SelfTest) == "good":
+			status = checkers.Pass
 		case c.Verdict == result.NotAsClaimed, c.Verdict == result.AsClaimed:
-			one.Failure = text
-			suite.Failures++
-		default:
-			one.Error = text
-			suite.Errors++
+			status = checkers.Failed
 		}
-		suite.Cases = append(suite.Cases, one)
+		suite.add(one, text, status)
 	}
 	return writeJUnit(w, suite)
 }

@@ -61,18 +61,23 @@ func junit(w io.Writer, r *run) error {
 			why = c.Reasons // the load is all there is to say
 		}
 		text := &junitText{Type: string(c.Status), Message: clip(strings.Join(why, "; "), 1000), Text: junitStory(c)}
-		switch c.Status {
-		case checkers.Pass:
-		case checkers.Failed:
-			one.Failure = text
-			suite.Failures++
-		default:
-			one.Error = text
-			suite.Errors++
-		}
-		suite.Cases = append(suite.Cases, one)
+		suite.add(one, text, c.Status)
 	}
 	return writeJUnit(w, suite)
+}
+
+// add adds a case that came to this, for this reason.
+func (s *junitSuite) add(one junitCase, why *junitText, status checkers.Status) {
+	switch status {
+	case checkers.Pass:
+	case checkers.Failed:
+		one.Failure = why
+		s.Failures++
+	default:
+		one.Error = why
+		s.Errors++
+	}
+	s.Cases = append(s.Cases, one)
 }
 
 func writeJUnit(w io.Writer, suite junitSuite) error {

@@ -97,37 +97,61 @@ func (c *child) run(lines *bufio.Scanner) error {
 	ctx, finish := context.WithCancel(background)
 	defer finish()
 	var running sync.WaitGroup
-	line := 1
-	for lines.Scan() {
-		line++
-		var cmd Command
-		if err := json.Unmarshal(lines.Bytes(), &cmd); err != nil {
-			return fmt.Errorf("line %d of standard input: %w", line, err)
-		}
+	err = obey(lines, func(cmd Command) error {
 		switch cmd.Do {
 		case doBegin:
 			for _, client := range clients {
 				running.Go(func() { client.Run(ctx) })
 			}
-		case doArm:
-			c.points.Arm(cmd.Point, cmd.Resources)
-		case doDisarm:
-			c.points.Disarm()
-		case doGo:
-			c.points.Go(cmd.Resources)
 		case doKept, doLost:
 			c.handover.answer(cmd.Held.Grant, cmd.Do == doKept)
-		case doFinish:
-			finish()
-			c.points.Abandon()
-			c.handover.end()
-			running.Wait()
-			return nil
 		default:
-			return fmt.Errorf("line %d of standard input: unknown command %q", line, cmd.Do)
+			return c.point(cmd)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	finish()
+	c.points.Abandon()
+	c.handover.end()
+	running.Wait()
+	return nil
+}
+
+// obey does what the supervisor says, line by line, and returns nil when it
+// says that the work is finished.
+func obey(lines *bufio.Scanner, do func(Command) error) error {
+	for line := 2; lines.Scan(); line++ { // the first was the setup
+		var cmd Command
+		err := json.Unmarshal(lines.Bytes(), &cmd)
+		if err == nil && cmd.Do == doFinish {
+			return nil
+		}
+		if err == nil {
+			err = do(cmd)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d of standard input: %w", line, err)
 		}
 	}
 	return errors.New("the supervisor is gone")
+}
+
+// point does the commands about breakpoints, which every worker knows.
+func (c *child) point(cmd Command) error {
+	switch cmd.Do {
+	case doArm:
+		c.points.Arm(cmd.Point, cmd.Resources)
+	case doDisarm:
+		c.points.Disarm()
+	case doGo:
+		c.points.Go(cmd.Resources)
+	default:
+		return fmt.Errorf("unknown command %q", cmd.Do)
+	}
+	return nil
 }
 
 func (c *child) locker() (lock.Locker, error) {

@@ -3,8 +3,6 @@ package worker
 import (
 	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -38,38 +36,23 @@ func (c *child) play(lines *bufio.Scanner, clients []*workloads.Client) error {
 		playing.Wait()
 	})
 	defer end()
-	line := 1
-	for lines.Scan() {
-		line++
-		var cmd Command
-		if err := json.Unmarshal(lines.Bytes(), &cmd); err != nil {
-			return fmt.Errorf("line %d of standard input: %w", line, err)
-		}
+	return obey(lines, func(cmd Command) error {
 		switch cmd.Do {
-		case doArm:
-			c.points.Arm(cmd.Point, cmd.Resources)
-		case doDisarm:
-			c.points.Disarm()
-		case doGo:
-			c.points.Go(cmd.Resources)
-		case doFinish:
-			end()
-			return nil
 		case doStep, doGiveUp, doAdopt:
-			p := parts[cmd.Client]
-			if p == nil {
-				return fmt.Errorf("line %d of standard input: nobody plays %q", line, cmd.Client)
-			}
-			if cmd.Do == doGiveUp {
-				p.giveUp()
-				continue
-			}
-			p.steps <- cmd
 		default:
-			return fmt.Errorf("line %d of standard input: unknown command %q", line, cmd.Do)
+			return c.point(cmd)
 		}
-	}
-	return errors.New("the supervisor is gone")
+		p := parts[cmd.Client]
+		switch {
+		case p == nil:
+			return fmt.Errorf("nobody plays %q", cmd.Client)
+		case cmd.Do == doGiveUp:
+			p.giveUp()
+		default:
+			p.steps <- cmd
+		}
+		return nil
+	})
 }
 
 func (p *part) giveUp() {

@@ -152,7 +152,6 @@ func (p *Player) Continue(ctx context.Context) error { return p.member.process.C
 
 // Kill kills the worker (-9) and returns once it is gone and all it said is heard.
 func (p *Player) Kill(ctx context.Context) error {
-	p.member.leaving = true
 	if err := p.member.process.Kill(ctx); err != nil {
 		return err
 	}

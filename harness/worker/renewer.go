@@ -3,9 +3,9 @@ package worker
 import (
 	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/torture-harness/torture/harness/history"
@@ -20,20 +20,15 @@ func (c *child) renew(lines *bufio.Scanner, locker lock.Locker) error {
 	if !ok {
 		return fmt.Errorf("the locker %s cannot renew", c.strategy.Locker.Name)
 	}
-	renewals := map[string]*workloads.Renewal{}
+	renewals := map[string]*workloads.Renewal{} // by grant
+	var dropped []*workloads.Renewal            // whose last request may be under way
 	defer func() {
-		for _, r := range renewals {
+		for _, r := range slices.AppendSeq(dropped, maps.Values(renewals)) {
 			r.End()
 		}
 	}()
 	c.say(Report{Say: sayReady})
-	line := 1
-	for lines.Scan() {
-		line++
-		var cmd Command
-		if err := json.Unmarshal(lines.Bytes(), &cmd); err != nil {
-			return fmt.Errorf("line %d of standard input: %w", line, err)
-		}
+	return obey(lines, func(cmd Command) error {
 		switch cmd.Do {
 		case doAdopt:
 			renewals[cmd.Held.Grant] = workloads.StartRenewal(workloads.Renewed{Held: *cmd.Held, Worker: c.setup.Worker,
@@ -48,15 +43,13 @@ func (c *child) renew(lines *bufio.Scanner, locker lock.Locker) error {
 			if r := renewals[cmd.Held.Grant]; r != nil {
 				r.Stop() // not awaited: a request in hand must not delay the next
 				delete(renewals, cmd.Held.Grant)
-				defer r.End()
+				dropped = append(dropped, r)
 			}
-		case doFinish:
-			return nil
 		default:
-			return fmt.Errorf("line %d of standard input: unknown command %q", line, cmd.Do)
+			return fmt.Errorf("unknown command %q", cmd.Do)
 		}
-	}
-	return errors.New("the supervisor is gone")
+		return nil
+	})
 }
 
 // renewerOf is the name of a worker's renewer.
