@@ -110,15 +110,15 @@ func (th *theatre) Replace(ctx context.Context) (string, error) {
 }
 
 func (th *theatre) Arm(w, point string, resources []string) error {
-	return th.do(nil, func() error { th.armed[w] = append(th.armed[w], point); return nil }, "arm %s %s %v", w, point, resources)
+	return th.do(context.Background(), func() error { th.armed[w] = append(th.armed[w], point); return nil }, "arm %s %s %v", w, point, resources)
 }
 
 func (th *theatre) Disarm(w string) error {
-	return th.do(nil, func() error { delete(th.armed, w); return nil }, "disarm %s", w)
+	return th.do(context.Background(), func() error { delete(th.armed, w); return nil }, "disarm %s", w)
 }
 
 func (th *theatre) Go(w string, resources []string) error {
-	return th.do(nil, func() error {
+	return th.do(context.Background(), func() error {
 		for r := range th.waiting[w] {
 			if len(resources) == 0 || slices.Contains(resources, r) {
 				delete(th.waiting[w], r)

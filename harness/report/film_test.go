@@ -91,7 +91,6 @@ type hold struct {
 	grant    string
 	token    int64
 	basis    string
-	version  int64
 }
 
 // acquire gets the lock; the lease counts from the call.
