@@ -10,7 +10,8 @@ import (
 // ticks is the time all cores have spent, in clock ticks since boot.
 type ticks struct{ busy, all uint64 }
 
-// cpuTicks reads the first line of /proc/stat (proc(5)). Time in iowait is not busy.
+// cpuTicks reads the first line of /proc/stat (proc(5)). Time in iowait is not
+// busy, and neither is the work of niced processes: it makes way for a run.
 func cpuTicks() (ticks, error) {
 	f, err := os.Open("/proc/stat")
 	if err != nil {
@@ -25,8 +26,8 @@ func cpuTicks() (ticks, error) {
 	if _, err := fmt.Sscan(strings.TrimPrefix(line, "cpu"), &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal); err != nil {
 		return ticks{}, fmt.Errorf("/proc/stat: %w", err)
 	}
-	busy := user + nice + system + irq + softirq + steal
-	return ticks{busy: busy, all: busy + idle + iowait}, nil
+	busy := user + system + irq + softirq + steal
+	return ticks{busy: busy, all: busy + nice + idle + iowait}, nil
 }
 
 // busyPercent is the share of time between a and b in which the cores worked.
