@@ -75,7 +75,7 @@ func judge(ctx context.Context, h *history.History, entries []history.JournalEnt
 		start := time.Now()
 		o := checker.Check(c)
 		errors = append(errors, o.errors...)
-		c.excuse(&o)
+		c.excuse(checker.Property(), &o)
 		f := c.finding(o, cfg.Contract.of(checker.Property()), cfg.MinExposures)
 		f.CheckedMS = time.Since(start).Milliseconds()
 		j.Findings[checker.Property()] = f

@@ -165,6 +165,46 @@ func TestUnplannedStall(t *testing.T) {
 	}
 }
 
+// TestSlowRequest: what hangs on its way, in the network or in a busy server,
+// is as little planned as a process that does not run.
+func TestSlowRequest(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		call, ret  int64 // of A's write; its lease ends at 1001
+		readReturn int64
+		want       Status
+	}{
+		{"sent early, and it took long", 800, 1300, 4, Inconclusive},
+		{"it would have been late anyway", 950, 1300, 4, Failed},
+		{"the read took long", 1110, 1111, 1100, Inconclusive},
+		{"both took no longer than usual", 1110, 1200, 100, Failed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			read := reads("A", 3, c.readReturn, "init")
+			read.Grant = "gA"
+			hist := recorded(lease(1000, acquires("A", "gA", 1, 2)), read,
+				lease(1000, acquires("B", "gB", 1005, 1006)), reads("B", 1007, 1008, "init"), writes("B", "gB", "wB", "init", 1009, 1010),
+				writes("A", "gA", "wA", "init", c.call, c.ret))
+			hist.Header.Fault = "none"
+			j := judged(t, hist, accepted(hist, "wB", "wA"), Config{Contract: Contract{StaleOverwrite: Promised, FenceOrder: Promised, RMWAtomic: Promised}})
+			if j.Status != c.want {
+				t.Errorf("status %s, want %s: %q", j.Status, c.want, j.Reasons)
+			}
+		})
+	}
+}
+
+// TestNoStallExplainsTheLockLayer: two leases at once are two leases at once.
+func TestNoStallExplainsTheLockLayer(t *testing.T) {
+	hist := recorded(lease(1000, acquires("A", "gA", 1, 2)), reads("A", 3, 4, "init"),
+		lease(1000, acquires("B", "gB", 500, 501)), writes("A", "gA", "wA", "init", 1300, 1301))
+	hist.Header.Fault = "none"
+	hist.Events = []history.Event{{Type: history.TypeStall, Worker: "A", Time: 1290 * ms, Gap: 1250 * ms}}
+	if j := judged(t, hist, accepted(hist, "wA"), Config{Contract: Contract{LeaseExclusion: Promised}}); j.Status != Failed {
+		t.Errorf("status %s: %q", j.Status, j.Reasons)
+	}
+}
+
 func TestMeasures(t *testing.T) {
 	hist := recorded(
 		failed(attempt("B", 1000)), acquires("A", "gA", 500, 501), reads("A", 502, 503, "init"), writes("A", "gA", "wA", "init", 504, 505), releases("A", "gA", 1500, 1501),

@@ -1,36 +1,64 @@
 package checkers
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/torture-harness/torture/harness/history"
 )
 
+// usual is how long a request may take, in ns, before somebody asks why: the gap
+// from which on a worker records a stall.
+const usual = int64(100 * time.Millisecond)
+
 // stalled explains a violation under fault none: a holder overran its lease
-// only because its process did not run for a while, which nobody had planned.
-// It returns how long that was, 0 if it explains nothing.
+// only because its process did not run for a while, or because a request of its
+// was on its way for longer than usual, which nobody had planned. It returns how
+// long that was, 0 if it explains nothing.
 func (c *cell) stalled(k culprit) int64 {
 	for _, g := range k.grants {
 		if g.acquire == nil {
 			continue
 		}
 		last := lastWrite(g)
+		if last == nil {
+			continue
+		}
 		end := leaseEnd(g, 0)
-		if last == nil || last.Call <= end {
+		if last.Completed <= end {
 			continue // it kept within its lease
 		}
-		var total int64
-		for _, s := range c.h.Events {
-			if s.Type == history.TypeStall && s.Worker == g.worker && s.Time-s.Gap < last.Call && s.Time > g.call {
-				total += min(s.Time, last.Call) - max(s.Time-s.Gap, g.call)
-			}
-		}
-		if total > 0 && last.Call-total <= end {
-			return total
+		if lost := c.lost(g, last.Completed); last.Completed-lost <= end {
+			return lost
 		}
 	}
 	return 0
+}
+
+// lost is the time until then in which a grant could not go on.
+func (c *cell) lost(g *grant, until int64) int64 {
+	var gaps [][2]int64
+	for _, s := range c.h.Events {
+		if s.Type == history.TypeStall && s.Worker == g.worker {
+			gaps = append(gaps, [2]int64{s.Time - s.Gap, s.Time})
+		}
+	}
+	for _, op := range append([]*history.Operation{g.acquire}, g.under...) {
+		gaps = append(gaps, [2]int64{op.Call + usual, op.Completed})
+	}
+	slices.SortFunc(gaps, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+	var total int64
+	at := g.call
+	for _, gap := range gaps {
+		from, to := max(gap[0], at), min(gap[1], until)
+		if from < to {
+			total += to - from
+			at = to
+		}
+	}
+	return total
 }
 
 func lastWrite(g *grant) *history.Operation {
@@ -43,10 +71,11 @@ func lastWrite(g *grant) *history.Operation {
 	return last
 }
 
-// excuse turns a violation under fault none that unplanned stalls explain
-// altogether into an undecided one.
-func (c *cell) excuse(o *outcome) {
-	if c.fault != none || o.verdict != Violated || len(o.culprits) == 0 {
+// excuse turns a violation of the data under fault none that unplanned stalls
+// explain altogether into an undecided one. They explain no violation of the
+// lock layer, whose rules do not ask how long a holder works.
+func (c *cell) excuse(p Property, o *outcome) {
+	if p != StaleOverwrite && p != FenceOrder && p != RMWAtomic || c.fault != none || o.verdict != Violated || len(o.culprits) == 0 {
 		return
 	}
 	var longest int64

@@ -74,11 +74,12 @@ func (c *cell) execute(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.recorder.Close(), c.broken, c.merge()) }()
-	if c.store, err = store.Open(ctx, c.run.places.Postgres, c.name, c.plan.Resources, c.strategy.Guard.Tables()); err != nil {
+	if c.store, err = store.Open(ctx, store.Rows{Postgres: c.run.places.Postgres, Etcd: c.strategy.Guard.Documents(c.run.places),
+		Schema: c.name, Resources: c.plan.Resources, Tables: c.strategy.Guard.Tables()}); err != nil {
 		return err
 	}
 	defer c.store.Close()
-	o, err := store.Observe(ctx, c.run.places.Postgres, c.name, c.plan.Resources, c.record, c.plan.TTL/40)
+	o, err := c.store.Observe(ctx, c.record, c.plan.TTL/40)
 	if err != nil {
 		return err
 	}

@@ -86,5 +86,14 @@ func (g GuardKind) At(p Places) (GuardKind, error) {
 	return g, err
 }
 
+// Documents is where the guard's documents are, if not in PostgreSQL: the
+// endpoints of etcd.
+func (g GuardKind) Documents(p Places) []string {
+	if g.Needs.Etcd {
+		return p.Etcd
+	}
+	return nil
+}
+
 // Tables are what the guard works on.
 func (g GuardKind) Tables() guard.Tables { return guard.TablesOf(g.Guard) }

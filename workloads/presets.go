@@ -40,6 +40,7 @@ var Strategies = append([]Strategy{
 	Strategy{Name: "fence-bypass", About: "every other write uses a second entry that does not check", Locker: etcd, Guard: fenced, Bypass: &plain, Contract: bypassedStore},
 	Strategy{Name: "fence-trigger", About: "a trigger compares at every entry", Locker: etcd, Guard: trigger, Contract: fencedStore},
 	Strategy{Name: "fence-next", About: "only the next number is accepted, and revisions have gaps", Locker: etcd, Guard: next, Contract: stuckStore},
+	Strategy{Name: "etcd-txn", About: "etcd is the store too: its transaction demands that the lock's key is still the grant's", Locker: etcd, Guard: etcdTxn, Contract: etcdStore},
 	Strategy{Name: "setnx-owner", About: "the lock's random value marks the row and is demanded at the write", Locker: redisSetNX, Guard: owner, Contract: versionStore},
 	Strategy{Name: "row-lock", About: "SELECT … FOR UPDATE in the transaction that writes: PostgreSQL's own lock", Guard: rowLock, Contract: sleeplessStore},
 	Strategy{Name: "idempotency-key", About: "setnx, and each request is done once", Locker: redisSetNX, Guard: idempotency, Contract: plainStore},

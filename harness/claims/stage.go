@@ -187,8 +187,8 @@ func (s *Stage) open() (err error) {
 	if s.recorder, err = history.NewRecorder(s.path("parts", "harness.jsonl")); err != nil {
 		return err
 	}
-	dsn := s.Servers.Cluster.PostgresDSN()
-	if s.store, err = store.Open(s.ctx, dsn, s.name, s.resources(), s.strategy.Guard.Tables()); err != nil {
+	if s.store, err = store.Open(s.ctx, store.Rows{Postgres: s.Servers.Cluster.PostgresDSN(), Etcd: s.strategy.Guard.Documents(s.Servers.Places),
+		Schema: s.name, Resources: s.resources(), Tables: s.strategy.Guard.Tables()}); err != nil {
 		return err
 	}
 	if s.Case.Tables != "" {
@@ -196,16 +196,8 @@ func (s *Stage) open() (err error) {
 			return fmt.Errorf("tables of the case: %w", err)
 		}
 	}
-	if s.observer, err = store.Observe(s.ctx, dsn, s.name, s.resources(), s.Record, s.TTL/20); err != nil {
-		return err
-	}
-	if s.strategy.Guard.Needs.Etcd {
-		if err := s.store.MoveToEtcd(s.ctx, s.Servers.Places.Etcd); err != nil {
-			return err
-		}
-		s.observer.Watches(s.store)
-	}
-	return nil
+	s.observer, err = s.store.Observe(s.ctx, s.Record, s.TTL/20)
+	return err
 }
 
 // play runs the script and everything after it until the history is complete.

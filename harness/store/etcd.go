@@ -25,30 +25,27 @@ type etcdRows struct {
 	since     int64 // revision behind the fresh documents
 }
 
-// MoveToEtcd makes the rows of the cell documents in etcd; those in PostgreSQL
-// are nobody's from then on.
-func (s *Store) MoveToEtcd(ctx context.Context, endpoints []string) error {
-	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+// newEtcdRows makes the documents.
+func newEtcdRows(ctx context.Context, rows Rows) (*etcdRows, error) {
+	client, err := clientv3.New(clientv3.Config{Endpoints: rows.Etcd, DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
 	if err != nil {
-		return fmt.Errorf("connect to etcd: %w", err)
+		return nil, fmt.Errorf("connect to etcd: %w", err)
 	}
-	s.etcd = &etcdRows{client: client, prefix: guard.EtcdRows(s.schema), resources: s.resources}
 	first, err := json.Marshal(guard.Document{WriteID: history.InitialWrite, Fields: map[string]int{}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i := range s.resources {
-		put, err := client.Put(ctx, guard.EtcdRow(s.schema, int64(i)), string(first))
+	r := &etcdRows{client: client, prefix: guard.EtcdRows(rows.Schema), resources: rows.Resources}
+	for i := range rows.Resources {
+		put, err := client.Put(ctx, guard.EtcdRow(rows.Schema, int64(i)), string(first))
 		if err != nil {
-			return fmt.Errorf("make the documents in etcd: %w", err)
+			r.close()
+			return nil, fmt.Errorf("make the documents in etcd: %w", err)
 		}
-		s.etcd.since = put.Header.Revision
+		r.since = put.Header.Revision
 	}
-	return nil
+	return r, nil
 }
-
-// Watches has the observer look at the rows where a store has them.
-func (o *Observer) Watches(s *Store) { o.store.etcd = s.etcd }
 
 // Current is the write id of each resource's document, in one look.
 func (s *Store) Current(ctx context.Context) (map[string]string, error) { return s.seen(ctx) }
@@ -120,3 +117,5 @@ func (r *etcdRows) drop(ctx context.Context) error {
 	_, err := r.client.Delete(ctx, r.prefix, clientv3.WithPrefix())
 	return err
 }
+
+func (r *etcdRows) close() { _ = r.client.Close() }

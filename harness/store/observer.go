@@ -23,21 +23,25 @@ type Observer struct {
 
 // Observe opens a second connection to the rows of a cell. record keeps what it
 // sees; every is the time between two reads.
-func Observe(ctx context.Context, dsn, schema string, resources []string, record func(history.Event), every time.Duration) (*Observer, error) {
-	s, err := openSecond(ctx, dsn, schema, resources)
+func (s *Store) Observe(ctx context.Context, record func(history.Event), every time.Duration) (*Observer, error) {
+	second, err := openSecond(ctx, s.dsn, s.schema, s.resources)
 	if err != nil {
 		return nil, err
 	}
-	first, err := s.seen(ctx)
+	second.etcd = s.etcd // one client serves both
+	first, err := second.seen(ctx)
 	if err != nil {
-		s.Close()
+		second.Close()
 		return nil, fmt.Errorf("observer: %w", err)
 	}
-	return &Observer{store: s, record: record, every: every, rows: len(first)}, nil
+	return &Observer{store: second, record: record, every: every, rows: len(first)}, nil
 }
 
 // Close ends the connection.
-func (o *Observer) Close() { o.store.Close() }
+func (o *Observer) Close() {
+	o.store.etcd = nil // not ours
+	o.store.Close()
+}
 
 // Watch reads until ctx ends.
 func (o *Observer) Watch(ctx context.Context) error {

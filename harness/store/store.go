@@ -19,6 +19,7 @@ import (
 // Store is the harness' own connection to the PostgreSQL of a cell.
 type Store struct {
 	conn      *pgx.Conn
+	dsn       string
 	schema    string
 	resources []string
 	etcd      *etcdRows // nil if the rows are in PostgreSQL
@@ -37,16 +38,29 @@ BEGIN
 	RETURN NULL;
 END $$`
 
+// Rows says which rows a cell needs, and where.
+type Rows struct {
+	Postgres  string   // connection string
+	Etcd      []string // endpoints, if the guard has its documents there; those in PostgreSQL are nobody's then
+	Schema    string   // unique to the cell
+	Resources []string
+	Tables    guard.Tables
+}
+
 // Open makes a schema of its own for a cell, with the tables of its guard and
 // one row per resource.
-func Open(ctx context.Context, dsn, schema string, resources []string, tables guard.Tables) (*Store, error) {
-	s, err := openSecond(ctx, dsn, schema, resources)
+func Open(ctx context.Context, rows Rows) (*Store, error) {
+	s, err := openSecond(ctx, rows.Postgres, rows.Schema, rows.Resources)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.create(ctx, tables); err != nil {
+	err = s.create(ctx, rows.Tables)
+	if err == nil && len(rows.Etcd) > 0 {
+		s.etcd, err = newEtcdRows(ctx, rows)
+	}
+	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("prepare the schema %s: %w", schema, err)
+		return nil, fmt.Errorf("prepare the schema %s: %w", rows.Schema, err)
 	}
 	return s, nil
 }
@@ -57,7 +71,7 @@ func openSecond(ctx context.Context, dsn, schema string, resources []string) (*S
 	if err != nil {
 		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
-	return &Store{conn: conn, schema: schema, resources: resources}, nil
+	return &Store{conn: conn, dsn: dsn, schema: schema, resources: resources}, nil
 }
 
 func (s *Store) create(ctx context.Context, tables guard.Tables) error {
@@ -207,13 +221,15 @@ func (s *Store) Drop(ctx context.Context) error {
 		if err := s.etcd.drop(ctx); err != nil {
 			return fmt.Errorf("remove the documents from etcd: %w", err)
 		}
-		_ = s.etcd.client.Close()
 	}
 	return s.Exec(ctx, "DROP SCHEMA "+pgx.Identifier{s.schema}.Sanitize()+" CASCADE")
 }
 
-// Close ends the connection.
+// Close ends the connections.
 func (s *Store) Close() {
+	if s.etcd != nil {
+		s.etcd.close()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = s.conn.Close(ctx)

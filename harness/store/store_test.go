@@ -21,7 +21,7 @@ func TestStore(t *testing.T) {
 	servers := clustertest.Start(t, cluster.Spec{Postgres: true})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	s, err := Open(ctx, servers.PostgresDSN(), "cell", []string{"r00", "r01"}, guard.Usual())
+	s, err := Open(ctx, Rows{Postgres: servers.PostgresDSN(), Schema: "cell", Resources: []string{"r00", "r01"}, Tables: guard.Usual()})
 	if err != nil {
 		t.Fatal(err)
 	}
