@@ -170,6 +170,10 @@ func (c *cell) work(ctx context.Context, o *store.Observer) error {
 	return errors.Join(c.fleet.Finish(ending), tickErr)
 }
 
+// longest is how many times its least length a cell may take to collect its
+// exposures; on a busy machine a fault finds fewer at a time.
+const longest = 8
+
 // until closes enough when the cell has run its time and has its exposures, and
 // returns when the nemesis has healed everything.
 func (c *cell) until(ctx context.Context, enough chan struct{}, begun time.Time, done, observed <-chan error) error {
@@ -210,7 +214,7 @@ func (c *cell) until(ctx context.Context, enough chan struct{}, begun time.Time,
 			end()
 		case <-tick.C:
 			ran := time.Since(begun)
-			if ran >= c.plan.Duration && c.sufficient() || ran >= 4*c.plan.Duration {
+			if ran >= c.plan.Duration && c.sufficient() || ran >= longest*c.plan.Duration {
 				end()
 			}
 		}

@@ -25,7 +25,7 @@ type Plan struct {
 	Faults     []string          `json:"faults"`
 	Seed       int64             `json:"seed"`
 	TTL        time.Duration     `json:"ttl_ns"`
-	Duration   time.Duration     `json:"duration_ns"` // least length of a cell; the most is four times that
+	Duration   time.Duration     `json:"duration_ns"` // least length of a cell; the most is longest times that
 	Think      time.Duration     `json:"think_ns"`    // between read and write
 	Idle       time.Duration     `json:"idle_ns"`     // between two updates of a client
 	Workers    int               `json:"workers"`

@@ -82,7 +82,7 @@ Exit code: 0 every contract was met; 1 a promise was broken; 2 wrong usage;
 	f.StringSliceVar(&plan.Faults, "fault", nil, "faults, comma-separated (default: none,pause-holder,pause-random,delay-write)")
 	f.BoolVar(&all, "all", false, "the whole catalogue under every fault, or what --strategy or --fault leave of it")
 	f.Int64Var(&plan.Seed, "seed", 0, "decides who is stopped, where, when and how long (default: a random one, printed)")
-	f.DurationVar(&plan.Duration, "duration", 3*time.Second, "least length of a cell; it goes on for at most four times that until its exposures suffice")
+	f.DurationVar(&plan.Duration, "duration", 3*time.Second, "least length of a cell; it goes on for at most eight times that until its exposures suffice")
 	f.DurationVar(&plan.TTL, "ttl", time.Second, "the lease")
 	f.DurationVar(&plan.Think, "think", 0, "time between read and write, ± 50 % (default TTL/6)")
 	f.IntVar(&plan.Workers, "workers", 3, "worker processes; one of them is never stopped")
