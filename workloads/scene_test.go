@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 
 	"github.com/torture-harness/torture/harness/cluster"
 	"github.com/torture-harness/torture/harness/history"
@@ -41,8 +43,32 @@ func open(t *testing.T, c *cluster.Cluster, strategy string) *scene {
 	s := &scene{Cluster: c, cell: t.Name(), strategy: found, dir: t.TempDir()}
 	tables := found.Guard.Tables()
 	s.admin(t, `DROP SCHEMA public CASCADE; CREATE SCHEMA public; `+tables.Create)
-	s.admin(t, tables.Row, 0, []byte(`{"write_id": "init", "fields": {}}`))
+	const first = `{"write_id": "init", "fields": {}}`
+	s.admin(t, tables.Row, 0, []byte(first))
+	if s.strategy.Guard, err = found.Guard.At(s.places()); err != nil {
+		t.Fatal(err)
+	}
+	if found.Guard.Documents(s.places()) != nil {
+		_, err := s.etcd(t).Put(soon(t), guard.EtcdRow("public", 0), first)
+		must(t, err)
+	}
 	return s
+}
+
+func (s *scene) places() workloads.Places {
+	places := workloads.Places{Postgres: s.PostgresDSN(), Etcd: s.EtcdEndpoints()}
+	for _, r := range s.Redis {
+		places.Redis = append(places.Redis, lock.Server{Addr: r.Addr, Password: r.Password})
+	}
+	return places
+}
+
+func (s *scene) etcd(t *testing.T) *clientv3.Client {
+	t.Helper()
+	client, err := clientv3.New(clientv3.Config{Endpoints: s.EtcdEndpoints(), DialTimeout: 10 * time.Second, Logger: zap.NewNop()})
+	must(t, err)
+	t.Cleanup(func() { must(t, client.Close()) })
+	return client
 }
 
 func (s *scene) admin(t *testing.T, sql string, args ...any) {
@@ -60,6 +86,9 @@ func (s *scene) document(t *testing.T) guard.Document {
 	must(t, err)
 	defer conn.Close(context.Background())
 	entry, err := guard.Read(soon(t), conn, 0)
+	if s.strategy.Guard.Documents(s.places()) != nil {
+		entry, err = s.strategy.Guard.Guard.Enter(soon(t), conn, 0, guard.Holder{})
+	}
 	must(t, err)
 	return entry.Document
 }
@@ -84,13 +113,9 @@ func (s *scene) start(t *testing.T, worker string, patience time.Duration, point
 	recorder, err := history.NewRecorder(part)
 	must(t, err)
 	s.parts = append(s.parts, part)
-	places := workloads.Places{Postgres: s.PostgresDSN(), Etcd: s.EtcdEndpoints()}
-	for _, r := range s.Redis {
-		places.Redis = append(places.Redis, lock.Server{Addr: r.Addr, Password: r.Password})
-	}
 	var locker lock.Locker
 	if s.strategy.Locked() {
-		locker, err = s.strategy.Locker.New(places, workloads.LockerOptions{
+		locker, err = s.strategy.Locker.New(s.places(), workloads.LockerOptions{
 			Prefix: s.cell, TTL: ttl, Patience: patience, Clients: 1, Jitter: lock.NewJitter(1, uint64(worker[1]))})
 		must(t, err)
 	}
@@ -101,7 +126,7 @@ func (s *scene) start(t *testing.T, worker string, patience time.Duration, point
 	var ids atomic.Int64 // a renewal draws them too
 	a.Client = &workloads.Client{
 		Worker: worker, Resource: resource, Row: 0, Key: s.key(), Strategy: s.strategy, Locker: locker,
-		Store: &workloads.Store{DSN: places.Postgres, Name: s.cell + "/" + worker},
+		Store: &workloads.Store{DSN: s.PostgresDSN(), Name: s.cell + "/" + worker},
 		Pace:  workloads.Pace{Think: time.Millisecond, Idle: 10 * time.Millisecond}, Patience: patience,
 		Rand: rand.New(rand.NewPCG(1, uint64(worker[1]))),
 		Hooks: workloads.Hooks{

@@ -24,5 +24,8 @@ func claimsTable(dir string) error {
 	}
 	fmt.Fprintf(&b, "\n%d claims in %.0f s, seed %d; redis %s, etcd %s, postgres %s (%s); %s", len(res.Claims), res.Seconds, res.Seed,
 		res.Versions["redis"], res.Versions["etcd"], res.Versions["postgres"], res.Provider, res.Host)
-	return replace("docs/claims.md", "claims", b.String())
+	if err := replace("docs/claims.md", "claims", b.String()); err != nil {
+		return err
+	}
+	return reproduced(stamp(res.Versions["torture"], res.Started), shownByClaims(res))
 }

@@ -3,7 +3,9 @@
 //
 //	go run ./docs/generate RUN
 //
-// A run of claims goes into docs/claims.md instead.
+// A run of claims goes into docs/claims.md instead. Both say in
+// docs/track-record.md which of its rows they have reproduced, and a run of the
+// command of its first row goes there alone.
 package main
 
 import (
@@ -45,6 +47,13 @@ func run(args []string) error {
 	res, err := passed(dir)
 	if err != nil {
 		return err
+	}
+	shows := shownByCompare(res)
+	if err := reproduced(stamp(res.Versions["torture"], res.Started), shows); err != nil {
+		return err
+	}
+	if shows(strings.Fields(etcd11457)) {
+		return jepsensFigure(res)
 	}
 	table, err := tableOf(res)
 	if err != nil {

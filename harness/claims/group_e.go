@@ -8,7 +8,7 @@ import (
 )
 
 // groupE: extra scenarios.
-var groupE = slices.SortedFunc(slices.Values(slices.Concat(extraLocks, extraRedlock, extraTokens, extraRestores)), byNumber)
+var groupE = slices.SortedFunc(slices.Values(slices.Concat(extraLocks, extraRedlock, extraTokens, extraRestores, extraFailover)), byNumber)
 
 func byNumber(a, b Claim) int { return cmp.Compare(number(a.ID), number(b.ID)) }
 
