@@ -145,7 +145,7 @@ func TestBruteForce(t *testing.T) {
 			if found != answerOf(want) {
 				t.Fatalf("try %d: %s is %v, Porcupine says %v\n%s", tries, m.property, want, found, listing(g.h))
 			}
-			direct, _ := m.decide(e, cs)
+			direct := m.decide(cs).answer
 			if direct == unknown && m.property == StaleOverwrite {
 				unsure++
 				continue

@@ -60,7 +60,7 @@ func TestUnknownIsNoPass(t *testing.T) {
 		writes("A", "gA", "wA", "init", 9, 12), writes("B", "gB", "wB", "init", 9, 12),
 		reads("A", 12, 14, "wA"), writes("A", "gA", "wA2", "wA", 15, 16))
 	e := gather(hist)[0]
-	if a, _ := decideStaleOverwrite(e, clusters(e)); a != unknown {
+	if a := decideStaleOverwrite(clusters(e)).answer; a != unknown {
 		t.Fatalf("this history is meant to need a search, and is decided: %v", a)
 	}
 	full := judged(t, hist, nil, Config{}).Findings[StaleOverwrite]

@@ -15,7 +15,7 @@ type model struct {
 	property  Property
 	legal     rule
 	newest    bool // the rule looks at the age of grants
-	decide    func(e *evidence, cs []*cluster) (answer, []violation)
+	decide    func(cs []*cluster) decision
 	tell      func(v violation) culprit
 	exposures func(c *cell, e *evidence) []exposure
 }
@@ -130,18 +130,22 @@ func (m *model) along(c *cell, e *evidence) reading {
 // byClients decides from what clients recorded, twice: by Porcupine and without
 // a search. Two definite answers that differ are a fault of the harness.
 func (m *model) byClients(c *cell, e *evidence, o *outcome) reading {
-	direct, found := m.decide(e, c.clusters(e))
-	searched := c.budget.spend(func(share time.Duration) answer {
-		return search(porcupineModel(m.legal, m.newest, state{current: initial, newest: past}), operations(e), share)
-	})
+	direct := m.decide(c.clusters(e))
+	searched := c.budget.spend(func(share time.Duration) answer { return m.searchWhole(e, direct.order, share) })
 	switch {
-	case direct != unknown && searched != unknown && direct != searched:
+	case direct.answer != unknown && searched != unknown && direct.answer != searched:
 		o.errors = append(o.errors, fmt.Sprintf("%s of %s: Porcupine and the search-free check disagree", m.property, e.name))
 		return reading{}
 	case searched != unknown:
-		return reading{searched, found, byPorcupine}
+		return reading{searched, direct.found, byPorcupine}
 	}
-	return reading{direct, found, bySearchFree}
+	return reading{direct.answer, direct.found, bySearchFree}
+}
+
+// searchWhole asks Porcupine about everything that clients recorded of one
+// resource. order is a witness of the search-free check, nil if it has none.
+func (m *model) searchWhole(e *evidence, order []*cluster, budget time.Duration) answer {
+	return search(porcupineModel(m.legal, m.newest, state{current: initial, newest: past}), operations(e), budget)
 }
 
 func (e *evidence) lastEffective() *write {

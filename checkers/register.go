@@ -20,20 +20,25 @@ var registerModel = model{
 	},
 }
 
-func decideRegister(e *evidence, cs []*cluster) (answer, []violation) {
-	if acyclic(cs, false) {
-		return legal, nil
+// decideRegister is complete: the clusters can be ordered by real time, or two of
+// them each have something that returned before something in the other was
+// called. For if X1, X2, … Xk is a circle and Xm has the latest call in it, then
+// whatever stands before any other also stands before Xm, so the one after Xm
+// does.
+func decideRegister(cs []*cluster) decision {
+	if order, ok := arrange(cs, all(cs, loose)); ok {
+		return decision{answer: legal, order: order}
 	}
-	var out []violation
-	for i, x := range cs { // a cycle of this relation always contains one of two
-		for _, y := range cs[:i] {
-			if x.before(y) && y.before(x) {
-				out = append(out, between(x, y))
-				break
-			}
+	latest := rank(len(cs), func(i int) int64 { return cs[i].minRet }, func(i int) int64 { return cs[i].maxCall })
+	d := decision{answer: illegal}
+	told := map[int]bool{}
+	for i, x := range cs {
+		if j := latest.below(x.maxCall, i); j >= 0 && x.before(cs[j]) && !told[max(i, j)] {
+			told[max(i, j)] = true
+			d.found = append(d.found, between(cs[max(i, j)], cs[min(i, j)]).shownBy(cs[min(i, j)], cs[max(i, j)]))
 		}
 	}
-	return illegal, out
+	return d
 }
 
 // between is a contradiction of two clusters, one of which may be the initial

@@ -1,5 +1,7 @@
 package checkers
 
+import "slices"
+
 // staleOverwrite is the primary property: no old holder overwrites newer data
 // that it has not seen.
 var staleOverwriteModel = model{
@@ -17,31 +19,52 @@ var staleOverwriteModel = model{
 	exposures: staleExposures,
 }
 
-// decideStaleOverwrite decides the plain cases without a search. It holds if
-// fence-order or rmw-atomic holds. It is violated if register is, or if a write
-// of a newer grant certainly stands between a write and its basis. Anything
-// else is left to Porcupine.
-func decideStaleOverwrite(e *evidence, cs []*cluster) (answer, []violation) {
-	if a, found := decideRegister(e, cs); a == illegal {
-		return illegal, found
+// decideStaleOverwrite decides without a search where it can. Each write is
+// either fenced or stands directly on its basis. One that certainly follows a
+// newer grant's must stand on its basis; so it is violated if something else
+// certainly lies in between, or if another write must stand there too. If the
+// clusters can be arranged with all others fenced, it holds. Anything else is
+// left to Porcupine.
+func decideStaleOverwrite(cs []*cluster) decision {
+	if d := decideRegister(cs); d.answer == illegal {
+		return d
 	}
-	if a, _ := decideFenceOrder(e, cs); a == legal {
-		return legal, nil
-	}
-	if a, _ := decideRMWAtomic(e, cs); a == legal {
-		return legal, nil
-	}
-	var out []violation
-	for _, x := range cs[1:] {
-		for _, n := range cs[1:] {
-			if x != n && x.older(n) && n.before(x) && cs[x.basis] != n && cs[x.basis].before(n) {
-				out = append(out, violation{w: x.w, newest: n.w})
-				break
-			}
+	for _, d := range []decision{decideFenceOrder(cs), decideRMWAtomic(cs)} {
+		if d.answer == legal {
+			return d
 		}
 	}
-	if len(out) > 0 {
-		return illegal, out
+	before := newPredecessors(cs)
+	how := all(cs, fenced)
+	found := []violation{}
+	type late struct {
+		c   *cluster
+		why []*cluster
 	}
-	return unknown, nil
+	onBasis := map[int]late{}
+	for i, x := range cs {
+		why := before.newer(i)
+		if why == nil {
+			continue
+		}
+		how[i] = glued
+		v := violation{w: x.w, newest: why[0].w}
+		other, taken := onBasis[x.basis]
+		if between := before.between(x.basis, i); between != nil {
+			v.because = slices.Concat([]*cluster{cs[x.basis]}, why, between, []*cluster{x})
+		} else if taken {
+			v.because = slices.Concat([]*cluster{cs[x.basis]}, other.why, why, []*cluster{other.c, x})
+		} else {
+			onBasis[x.basis] = late{x, why}
+			continue
+		}
+		found = append(found, v)
+	}
+	if len(found) > 0 {
+		return decision{answer: illegal, found: found}
+	}
+	if order, ok := arrange(cs, how); ok {
+		return decision{answer: legal, order: order}
+	}
+	return decision{}
 }
