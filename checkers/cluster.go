@@ -13,8 +13,11 @@ type cluster struct {
 	maxCall             int64                // the latest call in the cluster
 	minRet              int64                // the earliest return
 	grantCall, grantRet int64
-	basis               int // index of the cluster it was computed from
+	basis               int // index of the cluster it was computed from, or outside
 }
+
+// outside is the basis of a write whose basis was left out of a counterexample.
+const outside = -1
 
 // before: x must stand before y, because something in x had returned when
 // something in y was called.

@@ -27,36 +27,40 @@ type block struct {
 	members []int
 	time    interval // it comes before another if something in it returned before something in the other was called
 	age     interval // or if it has a fenced write that is older than one in the other
+	newest  int      // the member with the newest grant
 }
 
-// chain joins clusters into blocks. It fails if two writes stick to one basis,
-// if they stick to each other in a circle, or if a block contradicts itself.
-func chain(cs []*cluster, how []manner) ([]block, bool) {
+// chain joins clusters into blocks. If two writes stick to one basis, if they
+// stick to each other in a circle, or if a block contradicts itself, it returns
+// the clusters which do so instead.
+func chain(cs []*cluster, how []manner) (blocks []block, bad []int) {
 	next := make([]int, len(cs)) // 0: none, for nothing stands before the initial document
-	left := len(cs)
 	for i, c := range cs {
 		if how[i] != glued {
 			continue
 		}
 		if next[c.basis] != 0 {
-			return nil, false
+			return nil, []int{c.basis, next[c.basis], i}
 		}
 		next[c.basis] = i
 	}
-	var blocks []block
+	joined := make([]bool, len(cs))
 	for i := range cs {
 		if how[i] == glued {
 			continue
 		}
-		b := block{time: interval{past, future}, age: interval{past, future}}
+		b := block{time: interval{past, future}, age: interval{past, future}, newest: i}
 		for at := i; ; at = next[at] {
 			c := cs[at]
-			if len(b.members) > 0 && c.minRet < b.time.begin || how[at] == fenced && c.grantRet < b.age.begin {
-				return nil, false
-			}
+			joined[at] = true
 			b.members = append(b.members, at)
+			if len(b.members) > 1 && c.minRet < b.time.begin || how[at] == fenced && c.grantRet < b.age.begin {
+				return nil, b.members
+			}
 			b.time = interval{max(b.time.begin, c.maxCall), min(b.time.end, c.minRet)}
-			b.age.begin = max(b.age.begin, c.grantCall)
+			if c.grantCall > b.age.begin {
+				b.age.begin, b.newest = c.grantCall, at
+			}
 			if how[at] == fenced {
 				b.age.end = min(b.age.end, c.grantRet)
 			}
@@ -64,10 +68,18 @@ func chain(cs []*cluster, how []manner) ([]block, bool) {
 				break
 			}
 		}
-		left -= len(b.members)
 		blocks = append(blocks, b)
 	}
-	return blocks, left == 0
+	for i := range cs {
+		if !joined[i] { // so it sticks to itself
+			circle := []int{i}
+			for at := cs[i].basis; at != i; at = cs[at].basis {
+				circle = append(circle, at)
+			}
+			return nil, circle
+		}
+	}
+	return blocks, nil
 }
 
 // arrange puts the clusters in an order in which real time is kept and each
@@ -75,8 +87,8 @@ func chain(cs []*cluster, how []manner) ([]block, bool) {
 // glued writes make blocks, and what is left is whether two relations between
 // blocks, time and age, can be followed at once. O(n log n).
 func arrange(cs []*cluster, how []manner) (order []*cluster, ok bool) {
-	blocks, ok := chain(cs, how)
-	if !ok {
+	blocks, bad := chain(cs, how)
+	if bad != nil {
 		return nil, false
 	}
 	var time, age []interval
@@ -95,11 +107,14 @@ func arrange(cs []*cluster, how []manner) (order []*cluster, ok bool) {
 	return order, true
 }
 
-// all writes in one manner; nothing is asked of the initial document.
+// all writes in one manner; nothing is asked of the initial document, and a
+// write whose basis was left out is on it anywhere.
 func all(cs []*cluster, m manner) []manner {
 	how := make([]manner, len(cs))
-	for i := range how[1:] {
-		how[i+1] = m
+	for i, c := range cs {
+		if i > 0 && (m != glued || c.basis != outside) {
+			how[i] = m
+		}
 	}
 	return how
 }

@@ -29,11 +29,12 @@ func decideFenceOrder(cs []*cluster) decision {
 	if d := decideRegister(cs); d.answer == illegal {
 		return d
 	}
-	before := newPredecessors(cs)
+	blocks, _ := chain(cs, all(cs, loose)) // one for each cluster
+	p := newPrecedence(len(cs), blocks)
 	d := decision{answer: illegal}
 	for i, z := range cs {
-		if why := before.newer(i); why != nil {
-			d.found = append(d.found, violation{w: z.w, newest: why[0].w, because: append(why, z)})
+		if n := p.newest(i, z.grantRet); n >= 0 {
+			d.found = append(d.found, violation{w: z.w, newest: cs[n].w, because: pick(cs, p.path(n, i))})
 		}
 	}
 	return d

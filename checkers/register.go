@@ -21,22 +21,16 @@ var registerModel = model{
 }
 
 // decideRegister is complete: the clusters can be ordered by real time, or two of
-// them each have something that returned before something in the other was
-// called. For if X1, X2, … Xk is a circle and Xm has the latest call in it, then
-// whatever stands before any other also stands before Xm, so the one after Xm
-// does.
+// them clash.
 func decideRegister(cs []*cluster) decision {
 	if order, ok := arrange(cs, all(cs, loose)); ok {
 		return decision{answer: legal, order: order}
 	}
-	latest := rank(len(cs), func(i int) int64 { return cs[i].minRet }, func(i int) int64 { return cs[i].maxCall })
+	blocks, _ := chain(cs, all(cs, loose)) // one for each cluster
 	d := decision{answer: illegal}
-	told := map[int]bool{}
-	for i, x := range cs {
-		if j := latest.below(x.maxCall, i); j >= 0 && x.before(cs[j]) && !told[max(i, j)] {
-			told[max(i, j)] = true
-			d.found = append(d.found, between(cs[max(i, j)], cs[min(i, j)]).shownBy(cs[min(i, j)], cs[max(i, j)]))
-		}
+	for _, pair := range clashes(blocks) {
+		x, y := cs[pair[0]], cs[pair[1]]
+		d.found = append(d.found, between(y, x).shownBy(x, y))
 	}
 	return d
 }

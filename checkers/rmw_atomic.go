@@ -34,6 +34,9 @@ func decideRMWAtomic(cs []*cluster) decision {
 	d := decision{answer: illegal}
 	first := map[int]*cluster{} // by basis
 	for _, c := range cs[1:] {
+		if c.basis == outside {
+			continue
+		}
 		basis := cs[c.basis]
 		switch one := first[c.basis]; {
 		case one != nil:
@@ -45,29 +48,11 @@ func decideRMWAtomic(cs []*cluster) decision {
 		first[c.basis] = c
 	}
 	if len(d.found) == 0 {
-		circle := circleOfBases(cs)
-		d.found = append(d.found, violation{w: circle[0].w, because: circle})
+		because := cs
+		if _, circle := chain(cs, all(cs, glued)); circle != nil {
+			because = pick(cs, circle)
+		}
+		d.found = append(d.found, violation{w: because[len(because)-1].w, because: because})
 	}
 	return d
-}
-
-// circleOfBases: each write was computed from the one before it, the first from
-// the last.
-func circleOfBases(cs []*cluster) []*cluster {
-	seen := make([]int, len(cs)) // in which walk
-	for i := range cs {
-		at := i
-		for ; at != 0 && seen[at] == 0; at = cs[at].basis {
-			seen[at] = i
-		}
-		if at == 0 || seen[at] != i {
-			continue
-		}
-		circle := []*cluster{cs[at]}
-		for next := cs[at].basis; next != at; next = cs[next].basis {
-			circle = append(circle, cs[next])
-		}
-		return circle
-	}
-	return nil
 }

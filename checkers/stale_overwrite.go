@@ -1,7 +1,5 @@
 package checkers
 
-import "slices"
-
 // staleOverwrite is the primary property: no old holder overwrites newer data
 // that it has not seen.
 var staleOverwriteModel = model{
@@ -19,52 +17,32 @@ var staleOverwriteModel = model{
 	exposures: staleExposures,
 }
 
-// decideStaleOverwrite decides without a search where it can. Each write is
-// either fenced or stands directly on its basis. One that certainly follows a
-// newer grant's must stand on its basis; so it is violated if something else
-// certainly lies in between, or if another write must stand there too. If the
-// clusters can be arranged with all others fenced, it holds. Anything else is
-// left to Porcupine.
+// decideStaleOverwrite is complete, but for maxRounds. In a legal order each
+// write is fenced or stands directly on its basis. One that certainly follows a
+// newer grant's cannot be fenced, so it stands on its basis, which may leave
+// others no choice. It is violated if one cannot stand where it must; if nothing
+// follows any more, all others can be fenced (docs/modelling.md).
 func decideStaleOverwrite(cs []*cluster) decision {
 	if d := decideRegister(cs); d.answer == illegal {
 		return d
 	}
-	for _, d := range []decision{decideFenceOrder(cs), decideRMWAtomic(cs)} {
-		if d.answer == legal {
-			return d
+	s := settle(cs)
+	for range maxRounds {
+		more, found := s.round()
+		if len(found) > 0 {
+			return decision{answer: illegal, found: found}
 		}
-	}
-	before := newPredecessors(cs)
-	how := all(cs, fenced)
-	found := []violation{}
-	type late struct {
-		c   *cluster
-		why []*cluster
-	}
-	onBasis := map[int]late{}
-	for i, x := range cs {
-		why := before.newer(i)
-		if why == nil {
+		if more {
 			continue
 		}
-		how[i] = glued
-		v := violation{w: x.w, newest: why[0].w}
-		other, taken := onBasis[x.basis]
-		if between := before.between(x.basis, i); between != nil {
-			v.because = slices.Concat([]*cluster{cs[x.basis]}, why, between, []*cluster{x})
-		} else if taken {
-			v.because = slices.Concat([]*cluster{cs[x.basis]}, other.why, why, []*cluster{other.c, x})
-		} else {
-			onBasis[x.basis] = late{x, why}
-			continue
+		if order, ok := arrange(cs, s.fence()); ok {
+			return decision{answer: legal, order: order}
 		}
-		found = append(found, v)
-	}
-	if len(found) > 0 {
-		return decision{answer: illegal, found: found}
-	}
-	if order, ok := arrange(cs, how); ok {
-		return decision{answer: legal, order: order}
+		break
 	}
 	return decision{}
 }
+
+// maxRounds keeps the whole at O(n log n). Each takes a write that is forced by
+// those of the round before; what takes more is left to Porcupine.
+const maxRounds = 64
