@@ -94,6 +94,8 @@ type outcome struct {
 	decidedBy string
 	hidden    int      // resources violated in the journal, unseen by clients
 	errors    []string // contradictions that only a broken harness can produce
+
+	counterexamples []Counterexample
 }
 
 // Checker judges one property of a cell.

@@ -44,7 +44,10 @@ func clusters(e *evidence) []*cluster {
 		c.maxCall, c.minRet = max(c.maxCall, r.Call), min(c.minRet, r.Return)
 	}
 	for _, c := range out[1:] {
-		c.basis = index[c.w.op.Basis]
+		c.basis = outside
+		if i, there := index[c.w.op.Basis]; there {
+			c.basis = i
+		}
 	}
 	return out
 }

@@ -95,7 +95,7 @@ func gather(h *history.History) []*evidence {
 		case history.Claim:
 			e.claims = append(e.claims, op)
 		}
-		if op.Outcome == history.OK && (op.Kind == history.Read || op.Kind == history.Claim) {
+		if op.Outcome == history.OK && (op.Kind == history.Read || op.Kind == history.Claim) && !h.Header.LeftOut(op.WriteID) {
 			e.reads = append(e.reads, op)
 			e.seen[op.WriteID] = true
 		}

@@ -83,7 +83,9 @@ func TestJournalCleanAndClientsNot(t *testing.T) {
 // TestSearchFreeAndPorcupineDisagree is an error of the harness too.
 func TestSearchFreeAndPorcupineDisagree(t *testing.T) {
 	wrong := *modelOf(RMWAtomic)
-	wrong.decide = func([]*cluster) decision { return decision{answer: illegal} }
+	wrong.decide = func(cs []*cluster) decision {
+		return decision{answer: illegal, found: []violation{{w: cs[1].w, because: cs}}}
+	}
 	hist := recorded(acquires("A", "gA", 0, 1), reads("A", 2, 3, "init"), writes("A", "gA", "wA", "init", 4, 5))
 	c := newCell(hist, nil, Config{Budget: DefaultBudget})
 	if o := wrong.Check(c); o.verdict != Undecided || len(o.errors) != 1 || o.reason != "two checks disagree about r00" {

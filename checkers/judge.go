@@ -109,7 +109,7 @@ const maxExamples = 5
 func (c *cell) finding(o outcome, promise Promise, minExposures int) Finding {
 	f := Finding{
 		Verdict: o.verdict, Contract: promise, Reason: o.reason, DecidedBy: o.decidedBy,
-		Hidden: o.hidden, Count: len(o.culprits), Examples: []Example{},
+		Hidden: o.hidden, Count: len(o.culprits), Examples: []Example{}, Counterexamples: o.counterexamples,
 	}
 	slices.SortStableFunc(o.culprits, func(a, b culprit) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.op, b.op))

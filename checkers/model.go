@@ -23,7 +23,7 @@ type state struct {
 // initial is the number of the document every resource starts with.
 const initial int32 = 0
 
-// anyWrite as a basis fits every state; only cut-out windows have it.
+// anyWrite as a basis fits every state: the basis was left out of a piece.
 const anyWrite int32 = -1
 
 // step is a read or a write as a model sees it.
@@ -58,8 +58,12 @@ func number(e *evidence) numbering {
 }
 
 func (n numbering) write(w *write) *step {
+	basis, there := n[w.op.Basis]
+	if !there {
+		basis = anyWrite
+	}
 	return &step{
-		write: true, id: n[w.op.WriteID], basis: n[w.op.Basis],
+		write: true, id: n[w.op.WriteID], basis: basis,
 		grantCall: w.grant.call, grantRet: w.grant.ret, op: w.op,
 	}
 }

@@ -52,6 +52,9 @@ func (v *validation) index() error {
 		if op.WriteID == InitialWrite {
 			return v.damage(op.Line, "write %q has the id of the initial document", op.ID)
 		}
+		if v.h.Header.LeftOut(op.WriteID) {
+			return v.damage(op.Line, "write %q is there, and the header says that it was left out", op.ID)
+		}
 		if first := v.writes[op.WriteID]; first != nil {
 			return v.damage(op.Line, "write id %q was used before, in line %d", op.WriteID, first.Line)
 		}
@@ -105,7 +108,7 @@ func (op *Operation) hasRead() bool {
 func (v *validation) reads() error {
 	for i := range v.h.Operations {
 		op := &v.h.Operations[i]
-		if !op.hasRead() || op.WriteID == InitialWrite {
+		if !op.hasRead() || op.WriteID == InitialWrite || v.h.Header.LeftOut(op.WriteID) {
 			continue
 		}
 		line := cmp.Or(op.End, op.Line)
