@@ -69,7 +69,7 @@ func (w *write) sent() bool { return w.op.Outcome != history.Fail }
 
 // gather sorts a validated history by resource.
 func gather(h *history.History) []*evidence {
-	byClient := map[string][]*history.Operation{}
+	reads := history.NewReads()
 	parts := map[string]*evidence{}
 	part := func(name string) *evidence {
 		if parts[name] == nil {
@@ -83,7 +83,7 @@ func gather(h *history.History) []*evidence {
 	for i := range h.Operations { // by call
 		op := &h.Operations[i]
 		e := part(op.Resource)
-		byClient[op.Client] = append(byClient[op.Client], op)
+		reads.Add(op)
 		switch op.Kind {
 		case history.Acquire:
 			e.attempts = append(e.attempts, op)
@@ -107,7 +107,7 @@ func gather(h *history.History) []*evidence {
 			}
 		}
 		if op.Kind == history.Write {
-			basis := history.BasisRead(op, byClient[op.Client])
+			basis := reads.Basis(op)
 			if g == nil {
 				g = &grant{client: op.Client, worker: op.Worker, call: basis.Call, ret: basis.Return}
 			}
