@@ -20,6 +20,9 @@ type evidence struct {
 	granted  map[string]*grant // by id
 	seen     map[string]bool   // write ids that some read saw
 	wishes   []wish            // who wanted the lock and when, by beginning
+	ordered  []*cluster        // once asked for
+	limits   limits            // of searches through it
+	gaveUp   string            // why the last of them came to nothing
 }
 
 // grant is one successful acquisition. Grants are ordered by real time only.
@@ -146,6 +149,17 @@ func reduce(e *evidence) {
 			w.ret = min(w.ret, r.Return)
 		}
 	}
+}
+
+// size is how many operations Porcupine is given.
+func (e *evidence) size() int {
+	n := len(e.reads)
+	for _, w := range e.writes {
+		if w.effective {
+			n++
+		}
+	}
+	return n
 }
 
 const (

@@ -62,7 +62,7 @@ func judge(ctx context.Context, h *history.History, entries []history.JournalEnt
 	if err := h.Validate(); err != nil {
 		return invalid(h, cfg, err), nil
 	}
-	c := newCell(h, entries, cfg)
+	c := newCell(ctx, h, entries, cfg)
 	j := Judgement{Findings: map[Property]Finding{}, FirstAnomaly: -1, Warnings: slices.Clone(h.Warnings)}
 	var errors []string
 	if c.journal != nil {

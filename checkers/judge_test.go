@@ -1,6 +1,7 @@
 package checkers
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -110,7 +111,7 @@ func TestInvalidHistoryIsAnError(t *testing.T) {
 
 // TestImplications: the free test of every answer notices a breach.
 func TestImplications(t *testing.T) {
-	c := newCell(recorded(reads("A", 1, 2, "init")), nil, Config{})
+	c := newCell(context.Background(), recorded(reads("A", 1, 2, "init")), nil, Config{})
 	e := c.resources[0]
 	for _, p := range []Property{Register, StaleOverwrite, FenceOrder, RMWAtomic} {
 		c.answers[e][p] = [2]answer{legal, legal}

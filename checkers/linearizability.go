@@ -35,8 +35,8 @@ func (m *model) Check(c *cell) outcome {
 		o.verdict, o.reason, o.decidedBy = Undecided, "register", ""
 		return o
 	}
-	for _, e := range c.resources {
-		m.check(c, e, &o)
+	for i, clients := range c.each(m.byClients) {
+		m.settle(c, c.resources[i], &o, m.along(c, c.resources[i]), clients)
 	}
 	if m.property == Register && o.verdict == Violated {
 		c.registerViolated = true
@@ -57,17 +57,18 @@ type reading struct {
 	answer answer
 	found  []violation // at least one if illegal
 	by     string
+	why    string // it is unknown: the search was given up
+	err    string // two ways of deciding disagree
 }
 
-// check judges one resource. The journal decides first. What clients saw is
+// settle judges one resource. The journal decides first. What clients saw is
 // weaker, so a violation in the journal alone is one that was hidden from them;
 // one that clients saw and the journal does not have is impossible.
-func (m *model) check(c *cell, e *evidence, o *outcome) {
-	m.settle(c, e, o, m.along(c, e), m.byClients(c, e, o))
-}
-
 func (m *model) settle(c *cell, e *evidence, o *outcome, journal, clients reading) {
 	c.answers[e][m.property] = [2]answer{journal.answer, clients.answer}
+	if clients.err != "" {
+		o.errors = append(o.errors, clients.err)
+	}
 	if clients.answer == illegal && journal.answer != legal && len(o.counterexamples) < maxCounterexamples {
 		o.counterexamples = append(o.counterexamples, m.counterexample(c.h, e, smallest(clients.found)))
 	}
@@ -85,7 +86,7 @@ func (m *model) settle(c *cell, e *evidence, o *outcome, journal, clients readin
 	case clients.answer == unknown && clients.by == "":
 		o.undecided("two checks disagree about " + e.name)
 	case clients.answer == unknown:
-		o.undecided("budget exceeded at " + e.name)
+		o.undecided(clients.why + " at " + e.name)
 	case o.verdict == Holds && clients.by != byPorcupine:
 		o.decidedBy = clients.by
 	}
@@ -129,14 +130,14 @@ func (m *model) along(c *cell, e *evidence) reading {
 	} else {
 		found = walk(e, c.journal.walks[e.name], m)
 	}
-	return reading{answerOf(len(found) == 0), found, byJournal}
+	return reading{answer: answerOf(len(found) == 0), found: found, by: byJournal}
 }
 
 // byClients decides from what clients recorded, twice: without a search, and by
 // Porcupine. What is illegal without a search has counterexamples, and Porcupine
 // judges these, for it takes for ever over an illegal whole. Two definite answers
 // that differ are a fault of the harness.
-func (m *model) byClients(c *cell, e *evidence, o *outcome) reading {
+func (m *model) byClients(c *cell, e *evidence) reading {
 	direct := m.decide(c.clusters(e))
 	searched := c.budget.spend(func(share time.Duration) answer {
 		if direct.answer == illegal {
@@ -146,14 +147,13 @@ func (m *model) byClients(c *cell, e *evidence, o *outcome) reading {
 	})
 	switch {
 	case direct.answer != unknown && searched != unknown && direct.answer != searched:
-		o.errors = append(o.errors, fmt.Sprintf("%s of %s: Porcupine and the search-free check disagree", m.property, e.name))
-		return reading{}
+		return reading{err: fmt.Sprintf("%s of %s: Porcupine and the search-free check disagree", m.property, e.name)}
 	case direct.answer == unknown && searched == illegal:
 		direct.found = []violation{m.foundBySearch(c, e)}
 	case searched == unknown:
-		return reading{direct.answer, direct.found, bySearchFree}
+		return reading{answer: direct.answer, found: direct.found, by: bySearchFree, why: e.gaveUp}
 	}
-	return reading{searched, direct.found, byPorcupine}
+	return reading{answer: searched, found: direct.found, by: byPorcupine}
 }
 
 // searchParts asks Porcupine about the counterexample of each violation: illegal
@@ -182,12 +182,6 @@ func (m *model) foundBySearch(c *cell, e *evidence) violation {
 		}
 	}
 	return v
-}
-
-// searchWhole asks Porcupine about everything that clients recorded of one
-// resource. order is a witness of the search-free check, nil if it has none.
-func (m *model) searchWhole(e *evidence, order []*cluster, budget time.Duration) answer {
-	return search(porcupineModel(m.legal, m.newest, state{current: initial, newest: past}), operations(e), budget)
 }
 
 // overlapping grants have no order, so fence-order and stale-overwrite do not

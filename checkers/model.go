@@ -3,7 +3,6 @@ package checkers
 import (
 	"fmt"
 	"html"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 	"github.com/torture-harness/torture/harness/history"
@@ -135,21 +134,6 @@ func describe(s *step) string {
 		text += fmt.Sprintf(" token %d", s.op.Token)
 	}
 	return html.EscapeString(text)
-}
-
-// search asks Porcupine. A budget of 0 or less is Unknown at once: Porcupine
-// itself would take it for "no limit".
-func search(m porcupine.Model, ops []porcupine.Operation, budget time.Duration) answer {
-	if budget <= 0 {
-		return unknown
-	}
-	switch porcupine.CheckOperationsTimeout(m, ops, budget) {
-	case porcupine.Ok:
-		return legal
-	case porcupine.Illegal:
-		return illegal
-	}
-	return unknown
 }
 
 // answer is what one way of deciding says about one resource.
