@@ -12,16 +12,19 @@ import (
 // an illegal one with much more. So a long history is given to it in windows,
 // each with the state that its operations start from (docs/modelling.md).
 
-// Sizes of windows, in operations.
-const (
-	windowAlong = 256 // along a witness
-	windowApart = 64  // between quiescent points, at least
-	maxEnds     = 8   // writes that may come last in a window
-)
+// sizes of windows, in operations.
+type sizes struct {
+	along int // along a witness
+	apart int // between quiescent points, at least
+	ends  int // writes that may come last in a window
+}
+
+var ordinary = sizes{along: 256, apart: 64, ends: 8}
 
 // windows is a search through one resource, window by window.
 type windows struct {
 	limits
+	sizes
 	m        *model
 	deadline time.Time
 	why      string // why it was given up
@@ -30,12 +33,12 @@ type windows struct {
 // searchWhole asks Porcupine about everything that clients recorded of one
 // resource. order is a witness of the search-free check, nil if it has none.
 func (m *model) searchWhole(e *evidence, order []*cluster, budget time.Duration) answer {
-	w := &windows{limits: e.limits, m: m, deadline: time.Now().Add(budget)}
+	w := &windows{limits: e.limits, sizes: ordinary, m: m, deadline: time.Now().Add(budget)}
 	var a answer
 	if order != nil {
-		a = w.along(e, order)
+		a = w.follow(e, order)
 	} else {
-		a = w.apart(operations(e))
+		a = w.divide(operations(e))
 	}
 	if e.gaveUp = ""; a == unknown {
 		e.gaveUp = w.why
@@ -80,7 +83,7 @@ func (w *windows) after(from state, ops []porcupine.Operation, end int32) state 
 	return from
 }
 
-// along asks about windows of successive operations of a witness: is each legal
+// follow asks about windows of successive operations of a witness: is each legal
 // from the state before it, and can it end in the state behind it? If so, and if
 // no operation of a later window returned before one of an earlier window was
 // called, then the windows' linearizations, one after the other, are one of the
@@ -88,7 +91,7 @@ func (w *windows) after(from state, ops []porcupine.Operation, end int32) state 
 // kept within and between them. A witness that does not stand this is wrong,
 // which is as bad as an illegal history: the caller takes either for a
 // disagreement.
-func (w *windows) along(e *evidence, order []*cluster) answer {
+func (w *windows) follow(e *evidence, order []*cluster) answer {
 	ops := inWitnessOrder(e, order)
 	if len(ops) != e.size() {
 		return illegal
@@ -99,11 +102,11 @@ func (w *windows) along(e *evidence, order []*cluster) answer {
 		earliest[i] = min(earliest[i+1], op.Return)
 	}
 	s, latest := start, int64(past) // call so far
-	for from := 0; from < len(ops); from += windowAlong {
+	for from := 0; from < len(ops); from += w.sizes.along {
 		if earliest[from] < latest {
 			return illegal
 		}
-		part := ops[from:min(from+windowAlong, len(ops))]
+		part := ops[from:min(from+w.sizes.along, len(ops))]
 		var a answer
 		if a, s = w.halves(s, part); a != legal {
 			return a
@@ -167,7 +170,7 @@ func inWitnessOrder(e *evidence, order []*cluster) []porcupine.Operation {
 	return out
 }
 
-// apart asks about windows between quiescent points, at which nothing is open:
+// divide asks about windows between quiescent points, at which nothing is open:
 // whatever was called before such a point comes before whatever was called after
 // it, in every linearization. So a linearization of the whole is one of the first
 // window, followed by one of the second, and so on, and between two windows only
@@ -176,17 +179,17 @@ func inWitnessOrder(e *evidence, order []*cluster) []porcupine.Operation {
 // the window. For each of them it is asked whether the window can be legal and
 // end with it, from each of those that the window can begin with. The whole is
 // legal iff an end of the last window can be reached, and illegal iff none can.
-func (w *windows) apart(ops []porcupine.Operation) answer {
+func (w *windows) divide(ops []porcupine.Operation) answer {
 	slices.SortStableFunc(ops, func(a, b porcupine.Operation) int { return cmp.Compare(a.Call, b.Call) })
 	reached := []state{start}  // certainly
 	possible := []state{start} // or perhaps, for a search was given up
 	for len(ops) > 0 {
-		size, ends := nextWindow(ops)
+		size, ends := w.next(ops)
 		part := ops[:size]
 		ops = ops[size:]
 		var sure, perhaps []state
 		for _, from := range possible {
-			tries := make([]*int32, 0, maxEnds)
+			tries := make([]*int32, 0, len(ends))
 			for i := range ends {
 				tries = append(tries, &ends[i])
 			}
@@ -224,13 +227,13 @@ func (w *windows) apart(ops []porcupine.Operation) answer {
 	return unknown
 }
 
-// nextWindow is how many operations, which are in the order of their calls,
+// next is how many operations, which are in the order of their calls,
 // stand before a quiescent point, and the writes that can be the last of them.
-func nextWindow(ops []porcupine.Operation) (size int, ends []int32) {
+func (z sizes) next(ops []porcupine.Operation) (size int, ends []int32) {
 	open := int64(past) // until then something is
 	for i, op := range ops {
-		if i >= windowApart && open < op.Call {
-			if ends = lastWrites(ops[:i]); len(ends) <= maxEnds {
+		if i >= z.apart && open < op.Call {
+			if ends = lastWrites(ops[:i]); len(ends) <= z.ends {
 				return i, ends
 			}
 		}
