@@ -1,6 +1,9 @@
 package checkers
 
 import (
+	"context"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/torture-harness/torture/harness/history"
@@ -21,7 +24,7 @@ type cell struct {
 	// it say nothing.
 	registerViolated bool
 	budget           *budget
-	ordered          map[*evidence][]*cluster
+	parallel         int                                  // resources judged at once
 	answers          map[*evidence]map[Property][2]answer // by the journal, by clients
 }
 
@@ -38,17 +41,19 @@ func (c *cell) calm() bool {
 	return c.fault == none || c.fault == killWorker || c.fault == pauseServer
 }
 
-func newCell(h *history.History, entries []history.JournalEntry, cfg Config) *cell {
+func newCell(ctx context.Context, h *history.History, entries []history.JournalEntry, cfg Config) *cell {
 	c := &cell{
 		h: h, resources: gather(h), pauses: h.Pauses(),
 		fault:       h.Header.Fault,
 		locked:      h.Header.Locker != "" && h.Header.Locker != "none",
 		lossAllowed: cfg.Contract.of(Durability) != Promised,
-		ordered:     map[*evidence][]*cluster{},
 		answers:     map[*evidence]map[Property][2]answer{},
 	}
+	var l limits
+	l, c.parallel = newLimits(ctx)
 	for _, e := range c.resources {
 		c.answers[e] = map[Property][2]answer{}
+		e.limits = l
 	}
 	for _, e := range c.resources {
 		for _, w := range e.writes {
@@ -63,25 +68,52 @@ func newCell(h *history.History, entries []history.JournalEntry, cfg Config) *ce
 }
 
 func (c *cell) clusters(e *evidence) []*cluster {
-	if c.ordered[e] == nil {
-		c.ordered[e] = clusters(e)
+	if e.ordered == nil {
+		e.ordered = clusters(e)
 	}
-	return c.ordered[e]
+	return e.ordered
+}
+
+// each judges the resources, several at once, and returns what is said of them
+// in their order. Each of them is judged by itself, so what it says does not
+// depend on the others, nor on how many are judged at once.
+func (c *cell) each(judge func(c *cell, e *evidence) reading) []reading {
+	out := make([]reading, len(c.resources))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(c.parallel, len(c.resources)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(out); i = int(next.Add(1)) - 1 {
+				out[i] = judge(c, c.resources[i])
+			}
+		})
+	}
+	workers.Wait()
+	return out
 }
 
 // budget is the time that Porcupine may still take in this cell. Each search
 // gets an equal share of what is left, so that one hopeless search does not
-// take it from all others.
+// take it from all others, or leastShare if that is more.
 type budget struct {
+	mu     sync.Mutex
 	left   time.Duration
 	shares int
 }
 
+// leastShare is much more than a search takes that comes to an end.
+const leastShare = time.Second
+
 func (b *budget) spend(search func(share time.Duration) answer) answer {
-	start := time.Now()
-	a := search(b.left / time.Duration(max(b.shares, 1)))
-	b.left -= time.Since(start)
+	b.mu.Lock()
+	share := min(b.left, max(leastShare, b.left/time.Duration(max(b.shares, 1))))
 	b.shares--
+	b.mu.Unlock()
+	start := time.Now()
+	a := search(share)
+	b.mu.Lock()
+	b.left -= time.Since(start)
+	b.mu.Unlock()
 	return a
 }
 
@@ -94,6 +126,8 @@ type outcome struct {
 	decidedBy string
 	hidden    int      // resources violated in the journal, unseen by clients
 	errors    []string // contradictions that only a broken harness can produce
+
+	counterexamples []Counterexample
 }
 
 // Checker judges one property of a cell.

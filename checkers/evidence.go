@@ -20,6 +20,9 @@ type evidence struct {
 	granted  map[string]*grant // by id
 	seen     map[string]bool   // write ids that some read saw
 	wishes   []wish            // who wanted the lock and when, by beginning
+	ordered  []*cluster        // once asked for
+	limits   limits            // of searches through it
+	gaveUp   string            // why the last of them came to nothing
 }
 
 // grant is one successful acquisition. Grants are ordered by real time only.
@@ -69,7 +72,7 @@ func (w *write) sent() bool { return w.op.Outcome != history.Fail }
 
 // gather sorts a validated history by resource.
 func gather(h *history.History) []*evidence {
-	byClient := map[string][]*history.Operation{}
+	reads := history.NewReads()
 	parts := map[string]*evidence{}
 	part := func(name string) *evidence {
 		if parts[name] == nil {
@@ -83,7 +86,7 @@ func gather(h *history.History) []*evidence {
 	for i := range h.Operations { // by call
 		op := &h.Operations[i]
 		e := part(op.Resource)
-		byClient[op.Client] = append(byClient[op.Client], op)
+		reads.Add(op)
 		switch op.Kind {
 		case history.Acquire:
 			e.attempts = append(e.attempts, op)
@@ -95,7 +98,7 @@ func gather(h *history.History) []*evidence {
 		case history.Claim:
 			e.claims = append(e.claims, op)
 		}
-		if op.Outcome == history.OK && (op.Kind == history.Read || op.Kind == history.Claim) {
+		if op.Outcome == history.OK && (op.Kind == history.Read || op.Kind == history.Claim) && !h.Header.LeftOut(op.WriteID) {
 			e.reads = append(e.reads, op)
 			e.seen[op.WriteID] = true
 		}
@@ -107,7 +110,7 @@ func gather(h *history.History) []*evidence {
 			}
 		}
 		if op.Kind == history.Write {
-			basis := history.BasisRead(op, byClient[op.Client])
+			basis := reads.Basis(op)
 			if g == nil {
 				g = &grant{client: op.Client, worker: op.Worker, call: basis.Call, ret: basis.Return}
 			}
@@ -146,6 +149,17 @@ func reduce(e *evidence) {
 			w.ret = min(w.ret, r.Return)
 		}
 	}
+}
+
+// size is how many operations Porcupine is given.
+func (e *evidence) size() int {
+	n := len(e.reads)
+	for _, w := range e.writes {
+		if w.effective {
+			n++
+		}
+	}
+	return n
 }
 
 const (

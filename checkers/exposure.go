@@ -39,7 +39,7 @@ func staleExposures(c *cell, e *evidence) []exposure {
 	}
 	return c.late(e, func(w *write, newer *cluster) bool {
 		basis := byID[w.op.Basis]
-		return basis != newer && basis.before(newer)
+		return basis != nil && basis != newer && basis.before(newer)
 	})
 }
 

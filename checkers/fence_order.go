@@ -18,20 +18,24 @@ var fenceOrderModel = model{
 	exposures: lateExposures,
 }
 
-// decideFenceOrder is complete: linearizable iff the clusters can be ordered
-// by real time and by the age of their grants at once.
-func decideFenceOrder(e *evidence, cs []*cluster) (answer, []violation) {
-	if acyclic(cs, true) {
-		return legal, nil
+// decideFenceOrder is complete: the clusters can be ordered by real time and by
+// the age of their grants at once, or there is a circle of at most three: a late
+// write z, a write n of a newer grant, and perhaps one that stands after n and
+// before z.
+func decideFenceOrder(cs []*cluster) decision {
+	if order, ok := arrange(cs, all(cs, fenced)); ok {
+		return decision{answer: legal, order: order}
 	}
-	var out []violation
-	for _, x := range cs[1:] {
-		for _, n := range cs[1:] {
-			if x != n && x.older(n) && n.before(x) {
-				out = append(out, violation{w: x.w, newest: n.w})
-				break
-			}
+	if d := decideRegister(cs); d.answer == illegal {
+		return d
+	}
+	blocks, _ := chain(cs, all(cs, loose)) // one for each cluster
+	p := newPrecedence(len(cs), blocks)
+	d := decision{answer: illegal}
+	for i, z := range cs {
+		if n := p.newest(i, z.grantRet); n >= 0 {
+			d.found = append(d.found, violation{w: z.w, newest: cs[n].w, because: pick(cs, p.path(n, i))})
 		}
 	}
-	return illegal, out
+	return d
 }

@@ -1,6 +1,7 @@
 package checkers
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -72,7 +73,7 @@ func TestJournalContradictions(t *testing.T) {
 // TestJournalCleanAndClientsNot: clients cannot see what did not happen.
 func TestJournalCleanAndClientsNot(t *testing.T) {
 	hist := recorded(acquires("A", "gA", 0, 1), reads("A", 2, 3, "init"), writes("A", "gA", "wA", "init", 4, 5))
-	c := newCell(hist, accepted(hist, "wA"), Config{Budget: DefaultBudget})
+	c := newCell(context.Background(), hist, accepted(hist, "wA"), Config{Budget: DefaultBudget})
 	o := outcome{verdict: Holds}
 	fenceOrderModel.settle(c, c.resources[0], &o, reading{answer: legal, by: byJournal}, reading{answer: illegal, by: byPorcupine})
 	if o.verdict != Undecided || len(o.errors) != 1 {
@@ -83,9 +84,11 @@ func TestJournalCleanAndClientsNot(t *testing.T) {
 // TestSearchFreeAndPorcupineDisagree is an error of the harness too.
 func TestSearchFreeAndPorcupineDisagree(t *testing.T) {
 	wrong := *modelOf(RMWAtomic)
-	wrong.decide = func(*evidence, []*cluster) (answer, []violation) { return illegal, nil }
+	wrong.decide = func(cs []*cluster) decision {
+		return decision{answer: illegal, found: []violation{{w: cs[1].w, because: cs}}}
+	}
 	hist := recorded(acquires("A", "gA", 0, 1), reads("A", 2, 3, "init"), writes("A", "gA", "wA", "init", 4, 5))
-	c := newCell(hist, nil, Config{Budget: DefaultBudget})
+	c := newCell(context.Background(), hist, nil, Config{Budget: DefaultBudget})
 	if o := wrong.Check(c); o.verdict != Undecided || len(o.errors) != 1 || o.reason != "two checks disagree about r00" {
 		t.Errorf("verdict %s (%s), errors %q", o.verdict, o.reason, o.errors)
 	}

@@ -62,7 +62,7 @@ func judge(ctx context.Context, h *history.History, entries []history.JournalEnt
 	if err := h.Validate(); err != nil {
 		return invalid(h, cfg, err), nil
 	}
-	c := newCell(h, entries, cfg)
+	c := newCell(ctx, h, entries, cfg)
 	j := Judgement{Findings: map[Property]Finding{}, FirstAnomaly: -1, Warnings: slices.Clone(h.Warnings)}
 	var errors []string
 	if c.journal != nil {
@@ -109,7 +109,7 @@ const maxExamples = 5
 func (c *cell) finding(o outcome, promise Promise, minExposures int) Finding {
 	f := Finding{
 		Verdict: o.verdict, Contract: promise, Reason: o.reason, DecidedBy: o.decidedBy,
-		Hidden: o.hidden, Count: len(o.culprits), Examples: []Example{},
+		Hidden: o.hidden, Count: len(o.culprits), Examples: []Example{}, Counterexamples: o.counterexamples,
 	}
 	slices.SortStableFunc(o.culprits, func(a, b culprit) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.op, b.op))

@@ -1,6 +1,7 @@
 package checkers
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -59,15 +60,19 @@ func TestUnknownIsNoPass(t *testing.T) {
 		acquires("A", "gA", 2, 3), reads("A", 4, 5, "init"), acquires("B", "gB", 6, 7), reads("B", 7, 8, "init"),
 		writes("A", "gA", "wA", "init", 9, 12), writes("B", "gB", "wB", "init", 9, 12),
 		reads("A", 12, 14, "wA"), writes("A", "gA", "wA2", "wA", 15, 16))
-	e := gather(hist)[0]
-	if a, _ := decideStaleOverwrite(e, clusters(e)); a != unknown {
-		t.Fatalf("this history is meant to need a search, and is decided: %v", a)
+	blind := staleOverwriteModel
+	blind.decide = func([]*cluster) decision { return decision{} }
+	find := func(budget time.Duration) Judgement {
+		j, err := judge(t.Context(), hist, nil, Config{Budget: budget, MinExposures: 1, Contract: Contract{StaleOverwrite: Promised}}, []Checker{&registerModel, &blind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
 	}
-	full := judged(t, hist, nil, Config{}).Findings[StaleOverwrite]
-	if full.Verdict != Violated || full.DecidedBy != byPorcupine || full.Count != 1 {
-		t.Fatalf("with time to search: %+v", full)
+	if f := find(time.Minute).Findings[StaleOverwrite]; f.Verdict != Violated || f.DecidedBy != byPorcupine || f.Count != 1 {
+		t.Fatalf("with time to search: %+v", f)
 	}
-	j := judged(t, hist, nil, Config{Budget: time.Nanosecond, Contract: Contract{StaleOverwrite: Promised}})
+	j := find(time.Nanosecond)
 	if f := j.Findings[StaleOverwrite]; f.Verdict != Undecided || f.Reason != "budget exceeded at r00" || j.Status != Inconclusive {
 		t.Errorf("without time to search: %s, %+v", j.Status, f)
 	}
@@ -106,7 +111,7 @@ func TestInvalidHistoryIsAnError(t *testing.T) {
 
 // TestImplications: the free test of every answer notices a breach.
 func TestImplications(t *testing.T) {
-	c := newCell(recorded(reads("A", 1, 2, "init")), nil, Config{})
+	c := newCell(context.Background(), recorded(reads("A", 1, 2, "init")), nil, Config{})
 	e := c.resources[0]
 	for _, p := range []Property{Register, StaleOverwrite, FenceOrder, RMWAtomic} {
 		c.answers[e][p] = [2]answer{legal, legal}

@@ -1,6 +1,7 @@
 package checkers
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +16,7 @@ type model struct {
 	property  Property
 	legal     rule
 	newest    bool // the rule looks at the age of grants
-	decide    func(e *evidence, cs []*cluster) (answer, []violation)
+	decide    func(cs []*cluster) decision
 	tell      func(v violation) culprit
 	exposures func(c *cell, e *evidence) []exposure
 }
@@ -34,8 +35,8 @@ func (m *model) Check(c *cell) outcome {
 		o.verdict, o.reason, o.decidedBy = Undecided, "register", ""
 		return o
 	}
-	for _, e := range c.resources {
-		m.check(c, e, &o)
+	for i, clients := range c.each(m.byClients) {
+		m.settle(c, c.resources[i], &o, m.along(c, c.resources[i]), clients)
 	}
 	if m.property == Register && o.verdict == Violated {
 		c.registerViolated = true
@@ -54,19 +55,23 @@ func (m *model) Check(c *cell) outcome {
 // reading is what one kind of evidence says about one resource.
 type reading struct {
 	answer answer
-	found  []violation // may be empty although illegal: a search names no culprit
+	found  []violation // at least one if illegal
 	by     string
+	why    string // it is unknown: the search was given up
+	err    string // two ways of deciding disagree
 }
 
-// check judges one resource. The journal decides first. What clients saw is
+// settle judges one resource. The journal decides first. What clients saw is
 // weaker, so a violation in the journal alone is one that was hidden from them;
 // one that clients saw and the journal does not have is impossible.
-func (m *model) check(c *cell, e *evidence, o *outcome) {
-	m.settle(c, e, o, m.along(c, e), m.byClients(c, e, o))
-}
-
 func (m *model) settle(c *cell, e *evidence, o *outcome, journal, clients reading) {
 	c.answers[e][m.property] = [2]answer{journal.answer, clients.answer}
+	if clients.err != "" {
+		o.errors = append(o.errors, clients.err)
+	}
+	if clients.answer == illegal && journal.answer != legal && len(o.counterexamples) < maxCounterexamples {
+		o.counterexamples = append(o.counterexamples, m.counterexample(c.h, e, smallest(clients.found)))
+	}
 	switch {
 	case journal.answer == illegal:
 		if clients.answer == legal {
@@ -77,17 +82,18 @@ func (m *model) settle(c *cell, e *evidence, o *outcome, journal, clients readin
 		o.errors = append(o.errors, fmt.Sprintf("%s of %s: clients saw a violation and the journal has none", m.property, e.name))
 		o.undecided("the journal contradicts what clients saw of " + e.name)
 	case clients.answer == illegal:
-		if len(clients.found) == 0 { // shown only by the search: one, without a name
-			clients.found = []violation{{w: e.lastEffective()}}
-		}
 		o.violated(m, clients)
 	case clients.answer == unknown && clients.by == "":
 		o.undecided("two checks disagree about " + e.name)
 	case clients.answer == unknown:
-		o.undecided("budget exceeded at " + e.name)
+		o.undecided(clients.why + " at " + e.name)
 	case o.verdict == Holds && clients.by != byPorcupine:
 		o.decidedBy = clients.by
 	}
+}
+
+func smallest(found []violation) []*cluster {
+	return slices.MinFunc(found, func(a, b violation) int { return cmp.Compare(len(a.because), len(b.because)) }).because
 }
 
 // What Finding.DecidedBy says of a model; the other checkers name their rule.
@@ -124,34 +130,58 @@ func (m *model) along(c *cell, e *evidence) reading {
 	} else {
 		found = walk(e, c.journal.walks[e.name], m)
 	}
-	return reading{answerOf(len(found) == 0), found, byJournal}
+	return reading{answer: answerOf(len(found) == 0), found: found, by: byJournal}
 }
 
-// byClients decides from what clients recorded, twice: by Porcupine and without
-// a search. Two definite answers that differ are a fault of the harness.
-func (m *model) byClients(c *cell, e *evidence, o *outcome) reading {
-	direct, found := m.decide(e, c.clusters(e))
+// byClients decides from what clients recorded, twice: without a search, and by
+// Porcupine. What is illegal without a search has counterexamples, and Porcupine
+// judges these, for it takes for ever over an illegal whole. Two definite answers
+// that differ are a fault of the harness.
+func (m *model) byClients(c *cell, e *evidence) reading {
+	direct := m.decide(c.clusters(e))
 	searched := c.budget.spend(func(share time.Duration) answer {
-		return search(porcupineModel(m.legal, m.newest, state{current: initial, newest: past}), operations(e), share)
+		if direct.answer == illegal {
+			return m.searchParts(c.h, e, direct.found, share)
+		}
+		return m.searchWhole(e, direct.order, share)
 	})
 	switch {
-	case direct != unknown && searched != unknown && direct != searched:
-		o.errors = append(o.errors, fmt.Sprintf("%s of %s: Porcupine and the search-free check disagree", m.property, e.name))
-		return reading{}
-	case searched != unknown:
-		return reading{searched, found, byPorcupine}
+	case direct.answer != unknown && searched != unknown && direct.answer != searched:
+		return reading{err: fmt.Sprintf("%s of %s: Porcupine and the search-free check disagree", m.property, e.name)}
+	case direct.answer == unknown && searched == illegal:
+		direct.found = []violation{m.foundBySearch(c, e)}
+	case searched == unknown:
+		return reading{answer: direct.answer, found: direct.found, by: bySearchFree, why: e.gaveUp}
 	}
-	return reading{direct, found, bySearchFree}
+	return reading{answer: searched, found: direct.found, by: byPorcupine}
 }
 
-func (e *evidence) lastEffective() *write {
-	var last *write
-	for _, w := range e.writes {
-		if w.effective {
-			last = w
+// searchParts asks Porcupine about the counterexample of each violation: illegal
+// if all are, legal if one is legal, so that it shows nothing.
+func (m *model) searchParts(h *history.History, e *evidence, found []violation, budget time.Duration) answer {
+	deadline := time.Now().Add(budget)
+	for _, v := range found {
+		if a := m.judgePiece(piece(h, e, m.property, v.because), time.Until(deadline)); a != illegal {
+			return a
 		}
 	}
-	return last
+	return illegal
+}
+
+// foundBySearch is a violation in a resource that only Porcupine found illegal.
+func (m *model) foundBySearch(c *cell, e *evidence) violation {
+	because := c.clusters(e)
+	c.budget.spend(func(share time.Duration) answer {
+		because = m.shrink(c.h, e, because, share)
+		return illegal
+	})
+	v := violation{w: because[len(because)-1].w, because: because}
+	for _, x := range because { // a late write, if there is one
+		if n := newestAmong(because, x); m.newest && n != nil {
+			v.w, v.newest = x.w, n.w
+		}
+	}
+	return v
 }
 
 // overlapping grants have no order, so fence-order and stale-overwrite do not

@@ -3,7 +3,6 @@ package checkers
 import (
 	"fmt"
 	"html"
-	"time"
 
 	"github.com/anishathalye/porcupine"
 	"github.com/torture-harness/torture/harness/history"
@@ -23,7 +22,7 @@ type state struct {
 // initial is the number of the document every resource starts with.
 const initial int32 = 0
 
-// anyWrite as a basis fits every state; only cut-out windows have it.
+// anyWrite as a basis fits every state: the basis was left out of a piece.
 const anyWrite int32 = -1
 
 // step is a read or a write as a model sees it.
@@ -58,8 +57,12 @@ func number(e *evidence) numbering {
 }
 
 func (n numbering) write(w *write) *step {
+	basis, there := n[w.op.Basis]
+	if !there {
+		basis = anyWrite
+	}
 	return &step{
-		write: true, id: n[w.op.WriteID], basis: n[w.op.Basis],
+		write: true, id: n[w.op.WriteID], basis: basis,
 		grantCall: w.grant.call, grantRet: w.grant.ret, op: w.op,
 	}
 }
@@ -131,21 +134,6 @@ func describe(s *step) string {
 		text += fmt.Sprintf(" token %d", s.op.Token)
 	}
 	return html.EscapeString(text)
-}
-
-// search asks Porcupine. A budget of 0 or less is Unknown at once: Porcupine
-// itself would take it for "no limit".
-func search(m porcupine.Model, ops []porcupine.Operation, budget time.Duration) answer {
-	if budget <= 0 {
-		return unknown
-	}
-	switch porcupine.CheckOperationsTimeout(m, ops, budget) {
-	case porcupine.Ok:
-		return legal
-	case porcupine.Illegal:
-		return illegal
-	}
-	return unknown
 }
 
 // answer is what one way of deciding says about one resource.

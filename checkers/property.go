@@ -70,6 +70,10 @@ type Finding struct {
 	DecidedBy string    `json:"decided_by"`           // journal, porcupine, or the name of a rule
 	Hidden    int       `json:"hidden,omitempty"`     // resources violated in the journal and not visible to clients
 	CheckedMS int64     `json:"checked_ms"`
+
+	// Counterexamples are small pieces of the history that show it, of the first
+	// resources on which clients can have seen it.
+	Counterexamples []Counterexample `json:"counterexamples,omitempty"`
 }
 
 // Example is one violation: the operations that make it one, and a sentence.

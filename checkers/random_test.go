@@ -21,7 +21,9 @@ type generated struct {
 // overlaps, equal stamps, unknown outcomes, refusals, several updates under one
 // grant, overlapping grants and writes without a grant. Then it may change what
 // was read, which makes most histories illegal.
-func generate(rng *rand.Rand) generated {
+func generate(rng *rand.Rand) generated { return generateOf(rng, 2+rng.IntN(2)) }
+
+func generateOf(rng *rand.Rand, clients int) generated {
 	type request struct {
 		op    *op
 		point int64 // when the store does it; ties go by place
@@ -41,7 +43,7 @@ func generate(rng *rand.Rand) generated {
 		requests = append(requests, request{o, point, place[o.Client], dead})
 	}
 	reads := map[*op]*op{} // a write to the read it is based on
-	for c := range 2 + rng.IntN(2) {
+	for c := range clients {
 		client := string(rune('A' + c))
 		now := rng.Int64N(6)
 		span := func() (call, ret int64) {

@@ -20,20 +20,19 @@ var registerModel = model{
 	},
 }
 
-func decideRegister(e *evidence, cs []*cluster) (answer, []violation) {
-	if acyclic(cs, false) {
-		return legal, nil
+// decideRegister is complete: the clusters can be ordered by real time, or two of
+// them clash.
+func decideRegister(cs []*cluster) decision {
+	if order, ok := arrange(cs, all(cs, loose)); ok {
+		return decision{answer: legal, order: order}
 	}
-	var out []violation
-	for i, x := range cs { // a cycle of this relation always contains one of two
-		for _, y := range cs[:i] {
-			if x.before(y) && y.before(x) {
-				out = append(out, between(x, y))
-				break
-			}
-		}
+	blocks, _ := chain(cs, all(cs, loose)) // one for each cluster
+	d := decision{answer: illegal}
+	for _, pair := range clashes(blocks) {
+		x, y := cs[pair[0]], cs[pair[1]]
+		d.found = append(d.found, between(y, x).shownBy(x, y))
 	}
-	return illegal, out
+	return d
 }
 
 // between is a contradiction of two clusters, one of which may be the initial

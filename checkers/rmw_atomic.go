@@ -22,30 +22,37 @@ func tellLostUpdate(v violation) culprit {
 	return c
 }
 
-// decideRMWAtomic is complete: the bases must form one path through all
-// writes, and no real-time edge may go against it.
-func decideRMWAtomic(e *evidence, cs []*cluster) (answer, []violation) {
-	next := map[int]int{}
-	var out []violation
-	for i, c := range cs[1:] {
-		if first, taken := next[c.basis]; taken {
-			out = append(out, violation{w: c.w, lost: []*write{cs[first].w}})
+// decideRMWAtomic is complete: each write stands directly on its basis and all
+// form one path in an order that real time allows; or two writes have one basis;
+// or a write must stand before its basis; or, where all stamps are equal, bases
+// form a circle. A contradiction further along a path implies one between
+// neighbours, because a write is called after its basis was read.
+func decideRMWAtomic(cs []*cluster) decision {
+	if order, ok := arrange(cs, all(cs, glued)); ok {
+		return decision{answer: legal, order: order}
+	}
+	d := decision{answer: illegal}
+	first := map[int]*cluster{} // by basis
+	for _, c := range cs[1:] {
+		if c.basis == outside {
 			continue
 		}
-		next[c.basis] = i + 1
+		basis := cs[c.basis]
+		switch one := first[c.basis]; {
+		case one != nil:
+			d.found = append(d.found, violation{w: c.w, lost: []*write{one.w}, because: []*cluster{basis, one, c}})
+			continue
+		case c.before(basis):
+			d.found = append(d.found, between(c, basis).shownBy(basis, c))
+		}
+		first[c.basis] = c
 	}
-	if len(out) > 0 {
-		return illegal, out
+	if len(d.found) == 0 {
+		because := cs
+		if _, circle := chain(cs, all(cs, glued)); circle != nil {
+			because = pick(cs, circle)
+		}
+		d.found = append(d.found, violation{w: because[len(because)-1].w, because: because})
 	}
-	path := cs[:1:1]
-	for at, more := next[0]; more; at, more = next[at] {
-		path = append(path, cs[at])
-	}
-	if len(path) != len(cs) {
-		return illegal, nil
-	}
-	if bad, late := inOrder(path); bad != nil {
-		return illegal, []violation{between(bad, late)}
-	}
-	return legal, nil
+	return d
 }

@@ -17,31 +17,32 @@ var staleOverwriteModel = model{
 	exposures: staleExposures,
 }
 
-// decideStaleOverwrite decides the plain cases without a search. It holds if
-// fence-order or rmw-atomic holds. It is violated if register is, or if a write
-// of a newer grant certainly stands between a write and its basis. Anything
-// else is left to Porcupine.
-func decideStaleOverwrite(e *evidence, cs []*cluster) (answer, []violation) {
-	if a, found := decideRegister(e, cs); a == illegal {
-		return illegal, found
+// decideStaleOverwrite is complete, but for maxRounds. In a legal order each
+// write is fenced or stands directly on its basis. One that certainly follows a
+// newer grant's cannot be fenced, so it stands on its basis, which may leave
+// others no choice. It is violated if one cannot stand where it must; if nothing
+// follows any more, all others can be fenced (docs/modelling.md).
+func decideStaleOverwrite(cs []*cluster) decision {
+	if d := decideRegister(cs); d.answer == illegal {
+		return d
 	}
-	if a, _ := decideFenceOrder(e, cs); a == legal {
-		return legal, nil
-	}
-	if a, _ := decideRMWAtomic(e, cs); a == legal {
-		return legal, nil
-	}
-	var out []violation
-	for _, x := range cs[1:] {
-		for _, n := range cs[1:] {
-			if x != n && x.older(n) && n.before(x) && cs[x.basis] != n && cs[x.basis].before(n) {
-				out = append(out, violation{w: x.w, newest: n.w})
-				break
-			}
+	s := settle(cs)
+	for range maxRounds {
+		more, found := s.round()
+		if len(found) > 0 {
+			return decision{answer: illegal, found: found}
 		}
+		if more {
+			continue
+		}
+		if order, ok := arrange(cs, s.fence()); ok {
+			return decision{answer: legal, order: order}
+		}
+		break
 	}
-	if len(out) > 0 {
-		return illegal, out
-	}
-	return unknown, nil
+	return decision{}
 }
+
+// maxRounds keeps the whole at O(n log n). Each takes a write that is forced by
+// those of the round before; what takes more is left to Porcupine.
+const maxRounds = 64

@@ -13,6 +13,15 @@ type violation struct {
 	w      *write
 	newest *write   // of the newest grant that had written; nil if its age is not the point
 	lost   []*write // accepted between the write and its basis; at most the first three
+	// because are clusters that are illegal by themselves, so that the whole is:
+	// the counterexample. None if only the journal shows the violation.
+	because []*cluster
+}
+
+// shownBy names the counterexample.
+func (v violation) shownBy(cs ...*cluster) violation {
+	v.because = cs
+	return v
 }
 
 // culprit is a violation as it is counted and shown.

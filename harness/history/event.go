@@ -78,6 +78,7 @@ type Header struct {
 	Workers   []string `json:"workers"`           //
 	Seed      int64    `json:"seed"`              //
 	Host      string   `json:"host,omitempty"`    //
+	Piece     *Piece   `json:"piece,omitempty"`   // of a history that is a piece of another
 }
 
 // Phase is a moment in the life of a fault.

@@ -23,7 +23,7 @@ func ReadJournal(path string) ([]JournalEntry, error) {
 func readJournal(r io.Reader, name string) ([]JournalEntry, error) {
 	entries := []JournalEntry{}
 	last := map[string]int64{}
-	torn, err := readLines(r, name, func(n int, text []byte) error {
+	torn, err := readLines(r, name, nil, func(n int, text []byte) error {
 		var e JournalEntry
 		if err := json.Unmarshal(text, &e); err != nil {
 			return &Damage{name, n, "not a journal entry: " + err.Error(), fixCut}

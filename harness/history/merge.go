@@ -2,6 +2,7 @@ package history
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -73,8 +74,8 @@ func (m *merging) read(part string) (torn *Damage, err error) {
 		return nil, fmt.Errorf("merge histories: %w", err)
 	}
 	defer f.Close()
-	return readLines(f, part, func(n int, text []byte) error {
-		line := mergeLine{text: text}
+	return readLines(f, part, nil, func(n int, text []byte) error {
+		line := mergeLine{text: bytes.Clone(text)}
 		if err := json.Unmarshal(text, &line); err != nil {
 			return &Damage{part, n, "not an event: " + err.Error(), fixCut}
 		}

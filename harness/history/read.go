@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 )
 
@@ -15,7 +16,11 @@ func ReadFile(path string) (*History, error) {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	defer f.Close()
-	return Parse(f, path)
+	c := newCollection(path)
+	if info, err := f.Stat(); err == nil {
+		c.size = info.Size()
+	}
+	return c.parse(f)
 }
 
 // Parse reads a history in JSON lines; name is used in messages. A torn last
@@ -23,43 +28,79 @@ func ReadFile(path string) (*History, error) {
 // recorder writes it is a *Damage with its line. Whether what the history says
 // can have happened is not asked here but by Validate.
 func Parse(r io.Reader, name string) (*History, error) {
-	a := assembly{name: name, h: &History{File: name}, open: map[string]*Operation{}, closed: map[string]int{}}
-	torn, err := readLines(r, name, a.line)
-	if err != nil {
-		return nil, err
-	}
-	if !a.headed {
-		return nil, &Damage{name, 1, "no header", fixCut}
-	}
-	if torn != nil {
-		a.h.Warnings = append(a.h.Warnings, torn.Error())
-	}
-	for _, op := range a.open { // kept as they are: Validate says which line
-		op.Return, op.Outcome = Never, ""
-		a.h.Operations = append(a.h.Operations, *op)
-	}
-	slices.SortStableFunc(a.h.Operations, func(x, y Operation) int {
-		return cmp.Or(cmp.Compare(x.Call, y.Call), cmp.Compare(x.Line, y.Line), cmp.Compare(x.ID, y.ID))
-	})
-	return a.h, nil
+	return newCollection(name).parse(r)
 }
 
 // assembly puts operations together from their two lines.
 type assembly struct {
-	name   string
-	h      *History
-	headed bool
-	open   map[string]*Operation
-	closed map[string]int // operation id to the line of its invocation
+	name    string
+	header  *Header // nil until it was read
+	open    map[string]*opened
+	sink    sink
+	decoder *decoder
+	event   Event // of the present line
+	decoded bool  // it is
+	before  int64 // bytes of the lines before it
+	bytes   int64 // and with it
+	spare   []*opened
+}
+
+// opened is an operation that is not completed yet.
+type opened struct {
+	Operation
+	slot   int    // in a collection
+	follow follow // what a watch has seen since it was called
+}
+
+// sink takes what an assembly reads.
+type sink interface {
+	// invoked is told of an operation, which is filled in until it is completed.
+	invoked(op *opened) error
+	// completed is told of its end. seen is not nil for a read of all resources.
+	completed(op *opened, seen map[string]string) error
+	// closed is the line in which an operation was invoked that is completed.
+	closed(id string) (line int, yes bool, err error)
+	fault(f FaultEvent)
+	other(e Event)
+}
+
+func newAssembly(name string, to sink) *assembly {
+	return &assembly{name: name, open: map[string]*opened{}, sink: to, decoder: newDecoder()}
+}
+
+// read reads all lines. It returns what is tolerated, "" if nothing is amiss.
+func (a *assembly) read(r io.Reader) (warning string, err error) {
+	torn, err := readLines(r, a.name, a.quick, a.line)
+	if err != nil {
+		return "", err
+	}
+	if a.header == nil {
+		return "", &Damage{a.name, 1, "no header", fixCut}
+	}
+	if torn != nil {
+		return torn.Error(), nil
+	}
+	return "", nil
+}
+
+func (a *assembly) quick(text []byte) bool {
+	a.before = a.bytes
+	a.bytes += int64(len(text)) + 1
+	a.event = Event{}
+	a.decoded = a.decoder.event(text, &a.event)
+	return a.decoded
 }
 
 func (a *assembly) line(n int, text []byte) error {
-	var e Event
-	if err := json.Unmarshal(text, &e); err != nil {
-		return &Damage{a.name, n, "not an event: " + err.Error(), fixCut}
+	e := &a.event
+	if !a.decoded {
+		*e = Event{}
+		if err := json.Unmarshal(text, e); err != nil {
+			return &Damage{a.name, n, "not an event: " + err.Error(), fixCut}
+		}
 	}
-	if !a.headed {
-		return a.header(n, e)
+	if a.header == nil {
+		return a.head(n, e)
 	}
 	switch e.Type {
 	case TypeHeader:
@@ -72,27 +113,27 @@ func (a *assembly) line(n int, text []byte) error {
 		if e.Fault == nil || e.Fault.ID == "" || e.Fault.Phase == "" {
 			return &Damage{a.name, n, "a fault without id or phase", fixRecorder}
 		}
-		a.h.Faults = append(a.h.Faults, FaultEvent{Fault: *e.Fault, Time: e.Time, Line: n})
+		a.sink.fault(FaultEvent{Fault: *e.Fault, Time: e.Time, Line: n})
 	case TypeWant, TypeGiveUp, TypeArrive, TypeLeave, TypeWorker, TypeStall, TypeClock, TypeLoad, TypeNote:
-		a.h.Events = append(a.h.Events, e)
+		a.sink.other(*e)
 	default:
 		return &Damage{a.name, n, fmt.Sprintf("unknown type of line %q", e.Type), fixVersion}
 	}
 	return nil
 }
 
-func (a *assembly) header(n int, e Event) error {
+func (a *assembly) head(n int, e *Event) error {
 	if e.Type != TypeHeader || e.Header == nil {
 		return &Damage{a.name, n, "the first line is not a header", fixCut}
 	}
 	if e.Header.Schema != Schema {
 		return &Damage{a.name, n, fmt.Sprintf("unknown schema %q, this version reads %q", e.Header.Schema, Schema), fixVersion}
 	}
-	a.headed, a.h.Header = true, *e.Header
+	a.header = e.Header
 	return nil
 }
 
-func (a *assembly) invoke(n int, e Event) error {
+func (a *assembly) invoke(n int, e *Event) error {
 	missing := ""
 	switch {
 	case e.Op == "":
@@ -116,37 +157,54 @@ func (a *assembly) invoke(n int, e Event) error {
 	if !slices.Contains(kinds, e.Kind) {
 		return &Damage{a.name, n, fmt.Sprintf("unknown kind %q of operation %q", e.Kind, e.Op), fixVersion}
 	}
-	if first, again := a.closed[e.Op]; again {
+	first, again, err := a.sink.closed(e.Op)
+	if err != nil {
+		return err
+	}
+	if op := a.open[e.Op]; op != nil {
+		first, again = op.Line, true
+	}
+	if again {
 		return &Damage{a.name, n, fmt.Sprintf("operation %q was invoked before, in line %d", e.Op, first), fixRecorder}
 	}
-	if op, again := a.open[e.Op]; again {
-		return &Damage{a.name, n, fmt.Sprintf("operation %q was invoked before, in line %d", e.Op, op.Line), fixRecorder}
-	}
-	client := e.Client
-	if client == "" {
-		client = e.Process
-	}
-	a.open[e.Op] = &Operation{
-		ID: e.Op, Process: e.Process, Worker: e.Worker, Client: client, Resource: e.Resource,
+	op := a.fresh()
+	op.Operation = Operation{
+		ID: e.Op, Process: e.Process, Worker: e.Worker, Client: cmp.Or(e.Client, e.Process), Resource: e.Resource,
 		Kind: e.Kind, Call: e.Time, Grant: e.Grant, WriteID: e.WriteID, Basis: e.Basis,
 		Token: e.Token, LeaseCall: e.LeaseCall, LeaseTTL: e.LeaseTTL, Version: e.Version,
 		Line: n,
 	}
-	return nil
+	a.open[e.Op] = op
+	return a.sink.invoked(op)
 }
 
-func (a *assembly) complete(n int, e Event) error {
-	op, ok := a.open[e.Op]
-	if first, again := a.closed[e.Op]; again {
-		return &Damage{a.name, n, fmt.Sprintf("operation %q of line %d is completed twice", e.Op, first), fixRecorder}
+func (a *assembly) fresh() *opened {
+	last := len(a.spare) - 1
+	if last < 0 {
+		return &opened{}
 	}
-	if !ok {
+	op := a.spare[last]
+	a.spare = a.spare[:last]
+	*op = opened{}
+	return op
+}
+
+func (a *assembly) complete(n int, e *Event) error {
+	op := a.open[e.Op]
+	if op == nil {
+		first, again, err := a.sink.closed(e.Op)
+		switch {
+		case err != nil:
+			return err
+		case again:
+			return &Damage{a.name, n, fmt.Sprintf("operation %q of line %d is completed twice", e.Op, first), fixRecorder}
+		}
 		return &Damage{a.name, n, fmt.Sprintf("completion of %q without its invocation", e.Op), fixCut}
 	}
 	if e.Time <= 0 {
 		return &Damage{a.name, n, fmt.Sprintf("completion of %q has no time", e.Op), fixRecorder}
 	}
-	for _, f := range []struct{ name, was, is string }{
+	for _, f := range [...]struct{ name, was, is string }{
 		{"process", op.Process, e.Process}, {"worker", op.Worker, e.Worker}, {"client", op.Client, e.Client},
 		{"resource", op.Resource, e.Resource}, {"kind", string(op.Kind), string(e.Kind)},
 		{"write_id", op.WriteID, e.WriteID}, {"basis", op.Basis, e.Basis}, {"grant", op.Grant, e.Grant},
@@ -167,7 +225,7 @@ func (a *assembly) complete(n int, e Event) error {
 	op.Token, op.Version = cmp.Or(e.Token, op.Token), cmp.Or(e.Version, op.Version)
 	op.LeaseCall, op.LeaseTTL = cmp.Or(e.LeaseCall, op.LeaseCall), cmp.Or(e.LeaseTTL, op.LeaseTTL)
 	delete(a.open, e.Op)
-	a.closed[e.Op] = op.Line
+	a.spare = append(a.spare, op)
 	if op.Outcome == OK {
 		switch op.Kind {
 		case Acquire:
@@ -184,36 +242,45 @@ func (a *assembly) complete(n int, e Event) error {
 			}
 		}
 	}
-	if op.Resource == "" {
-		return a.expand(n, op, e.Seen)
+	if what := badSeen(&op.Operation, e.Seen); what != "" {
+		return &Damage{a.name, n, what, fixRecorder}
 	}
-	if e.Seen != nil {
-		return &Damage{a.name, n, fmt.Sprintf("read %q of one resource has seen several", op.ID), fixRecorder}
-	}
-	a.h.Operations = append(a.h.Operations, *op)
-	return nil
+	return a.sink.completed(op, e.Seen)
 }
 
-// expand makes one read per resource out of one SELECT of all rows. Each
-// resource is read by a process of its own, so that the reads of one resource
-// are those of a sequential process.
-func (a *assembly) expand(n int, op *Operation, seen map[string]string) error {
-	if op.Outcome != OK {
-		return nil // it has read nothing
+// badSeen says what is wrong with what a read of all resources has seen.
+func badSeen(op *Operation, seen map[string]string) string {
+	switch {
+	case op.Resource != "" && seen != nil:
+		return fmt.Sprintf("read %q of one resource has seen several", op.ID)
+	case op.Resource != "" || op.Outcome != OK:
+		return ""
+	case len(seen) == 0:
+		return fmt.Sprintf("read %q of all resources has no seen", op.ID)
 	}
-	if len(seen) == 0 {
-		return &Damage{a.name, n, fmt.Sprintf("read %q of all resources has no seen", op.ID), fixRecorder}
-	}
-	for resource, id := range seen {
-		if id == "" {
-			return &Damage{a.name, n, fmt.Sprintf("read %q has seen nothing in %q", op.ID, resource), fixRecorder}
+	for _, resource := range slices.Sorted(maps.Keys(seen)) {
+		if seen[resource] == "" {
+			return fmt.Sprintf("read %q has seen nothing in %q", op.ID, resource)
 		}
+	}
+	return ""
+}
+
+// each makes one read per resource out of one SELECT of all rows. Each resource
+// is read by a process of its own, so that the reads of one resource are those
+// of a sequential process. One that was not answered has read nothing.
+func each(op *Operation, seen map[string]string) []Operation {
+	if op.Outcome != OK {
+		return nil
+	}
+	var out []Operation
+	for _, resource := range slices.Sorted(maps.Keys(seen)) {
 		one := *op
 		one.ID, one.Process, one.Client = op.ID+"/"+resource, op.Process+"/"+resource, op.Process+"/"+resource
-		one.Resource, one.WriteID = resource, id
-		a.h.Operations = append(a.h.Operations, one)
+		one.Resource, one.WriteID = resource, seen[resource]
+		out = append(out, one)
 	}
-	return nil
+	return out
 }
 
 var kinds = []Kind{Acquire, Draw, Read, Claim, Write, Renew, Check, Release}

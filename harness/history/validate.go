@@ -3,7 +3,6 @@ package history
 import (
 	"cmp"
 	"fmt"
-	"slices"
 )
 
 // Validate asks whether a history can be judged at all. Porcupine does not
@@ -11,26 +10,55 @@ import (
 // Illegal, and the reduction of unknown outcomes is exact only if every basis
 // was read by its writer. An error is a *Damage with the line to blame.
 func (h *History) Validate() error {
-	v := validation{
-		h: h, ops: make(map[string]*Operation, len(h.Operations)),
-		writes:  make(map[string]*Operation),
-		process: make(map[string][]*Operation),
-		client:  make(map[string][]*Operation),
-	}
-	for _, check := range []func() error{v.index, v.intervals, v.sequential, v.reads, v.bases, v.grants, v.finished} {
-		if err := check(); err != nil {
+	v := newValidation(h)
+	for _, c := range checks {
+		if err := c(v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// checks are made in this order.
+var checks = [...]func(v *validation) error{
+	checkIndex:      (*validation).index,
+	checkIntervals:  (*validation).intervals,
+	checkSequential: (*validation).sequential,
+	checkReads:      (*validation).reads,
+	checkBases:      (*validation).bases,
+	checkGrants:     (*validation).grants,
+	checkFinished:   (*validation).finished,
+}
+
+const (
+	checkIndex = iota
+	checkIntervals
+	checkSequential
+	checkReads
+	checkBases
+	checkGrants
+	checkFinished
+)
+
 type validation struct {
-	h       *History
-	ops     map[string]*Operation
-	writes  map[string]*Operation   // by write id
-	process map[string][]*Operation // by call
-	client  map[string][]*Operation // by call
+	h      *History
+	ops    index // by id
+	writes index // by write id
+}
+
+func newValidation(h *History) *validation {
+	v := &validation{h: h}
+	v.ops = newIndex(func(i int) string { return h.Operations[i].ID })
+	v.writes = newIndex(func(i int) string { return h.Operations[i].WriteID })
+	return v
+}
+
+// found is the operation at the place that was found, nil without one.
+func (v *validation) found(place int, there bool) *Operation {
+	if !there {
+		return nil
+	}
+	return &v.h.Operations[place]
 }
 
 func (v *validation) damage(line int, format string, args ...any) error {
@@ -40,22 +68,23 @@ func (v *validation) damage(line int, format string, args ...any) error {
 func (v *validation) index() error {
 	for i := range v.h.Operations {
 		op := &v.h.Operations[i]
-		if first := v.ops[op.ID]; first != nil {
+		if first := v.found(v.ops.find(op.ID)); first != nil {
 			return v.damage(op.Line, "operation id %q was used before, in line %d", op.ID, first.Line)
 		}
-		v.ops[op.ID] = op
-		v.process[op.Process] = append(v.process[op.Process], op)
-		v.client[op.Client] = append(v.client[op.Client], op)
+		v.ops.add(i)
 		if op.Kind != Write {
 			continue
 		}
 		if op.WriteID == InitialWrite {
 			return v.damage(op.Line, "write %q has the id of the initial document", op.ID)
 		}
-		if first := v.writes[op.WriteID]; first != nil {
+		if v.h.Header.LeftOut(op.WriteID) {
+			return v.damage(op.Line, "write %q is there, and the header says that it was left out", op.ID)
+		}
+		if first := v.found(v.writes.find(op.WriteID)); first != nil {
 			return v.damage(op.Line, "write id %q was used before, in line %d", op.WriteID, first.Line)
 		}
-		v.writes[op.WriteID] = op
+		v.writes.add(i)
 	}
 	return nil
 }
@@ -74,26 +103,39 @@ func (v *validation) intervals() error {
 }
 
 // sequential: one operation at a time per process, and none after an unknown
-// outcome, since that operation may still be going on.
+// outcome, since that operation may still be going on. What is wrong with the
+// process that began first is told.
 func (v *validation) sequential() error {
-	for i := range v.h.Operations {
-		op := &v.h.Operations[i]
-		all := v.process[op.Process]
-		if all[0] != op {
-			continue // once per process, in the order of the file
-		}
-		last := op
-		for _, next := range all[1:] {
-			if last.Outcome == Info {
-				return v.damage(next.Line, "process %q goes on with %q although the outcome of %q (line %d) is unknown", next.Process, next.ID, last.ID, last.Line)
-			}
-			if next.Call < last.Return {
-				return v.damage(next.Line, "process %q calls %q before %q (line %d) has returned", next.Process, next.ID, last.ID, last.Line)
-			}
-			last = next
-		}
+	type course struct {
+		began int
+		last  *Operation
 	}
-	return nil
+	courses := map[string]*course{}
+	worst := len(v.h.Operations)
+	var err error
+	for i := range v.h.Operations {
+		next := &v.h.Operations[i]
+		c := courses[next.Process]
+		if c == nil {
+			courses[next.Process] = &course{i, next}
+			continue
+		}
+		last := c.last
+		c.last = next
+		if c.began >= worst {
+			continue
+		}
+		switch {
+		case last.Outcome == Info:
+			err = v.damage(next.Line, "process %q goes on with %q although the outcome of %q (line %d) is unknown", next.Process, next.ID, last.ID, last.Line)
+		case next.Call < last.Return:
+			err = v.damage(next.Line, "process %q calls %q before %q (line %d) has returned", next.Process, next.ID, last.ID, last.Line)
+		default:
+			continue
+		}
+		worst = c.began
+	}
+	return err
 }
 
 func (op *Operation) hasRead() bool {
@@ -105,11 +147,11 @@ func (op *Operation) hasRead() bool {
 func (v *validation) reads() error {
 	for i := range v.h.Operations {
 		op := &v.h.Operations[i]
-		if !op.hasRead() || op.WriteID == InitialWrite {
+		if !op.hasRead() || op.WriteID == InitialWrite || v.h.Header.LeftOut(op.WriteID) {
 			continue
 		}
 		line := cmp.Or(op.End, op.Line)
-		w := v.writes[op.WriteID]
+		w := v.found(v.writes.find(op.WriteID))
 		switch {
 		case w == nil || w.Resource != op.Resource:
 			return v.damage(line, "%s %q saw %q, which nobody wrote to %s", op.Kind, op.ID, op.WriteID, op.Resource)
@@ -123,29 +165,16 @@ func (v *validation) reads() error {
 }
 
 func (v *validation) bases() error {
+	reads := NewReads()
 	for i := range v.h.Operations {
-		w := &v.h.Operations[i]
-		if w.Kind == Write && w.Basis == w.WriteID {
-			return v.damage(w.Line, "write %q is based on itself", w.ID)
+		op := &v.h.Operations[i]
+		if op.Kind == Write && op.Basis == op.WriteID {
+			return v.damage(op.Line, "write %q is based on itself", op.ID)
 		}
-		if w.Kind == Write && BasisRead(w, v.client[w.Client]) == nil {
-			return v.damage(w.Line, "write %q is based on %q, which %s had not read", w.ID, w.Basis, w.Client)
+		if op.Kind == Write && reads.Basis(op) == nil {
+			return v.damage(op.Line, "write %q is based on %q, which %s had not read", op.ID, op.Basis, op.Client)
 		}
-	}
-	return nil
-}
-
-// BasisRead is the read that a write was computed from: the last one of its
-// client on its resource that saw the basis and returned before the write was
-// called; nil if there is none. ops are operations in the order of their calls
-// that include those of the write's client.
-func BasisRead(w *Operation, ops []*Operation) *Operation {
-	end, _ := slices.BinarySearchFunc(ops, w.Call, func(op *Operation, call int64) int { return cmp.Compare(op.Call, call) })
-	for _, op := range slices.Backward(ops[:end]) {
-		if op.Client == w.Client && op.Resource == w.Resource &&
-			op.hasRead() && op.WriteID == w.Basis && op.Return <= w.Call {
-			return op
-		}
+		reads.Add(op)
 	}
 	return nil
 }
@@ -158,7 +187,7 @@ func (v *validation) grants() error {
 		if op.Grant == "" || op.Kind == Acquire {
 			continue
 		}
-		g := v.ops[op.Grant]
+		g := v.found(v.ops.find(op.Grant))
 		switch {
 		case g == nil || g.Kind != Acquire:
 			return v.damage(op.Line, "%s %q runs under grant %q, which nobody acquired", op.Kind, op.ID, op.Grant)

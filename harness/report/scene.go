@@ -64,12 +64,14 @@ func newScene(h *history.History, journal []history.JournalEntry, resource strin
 	for i := range s.Ops {
 		ops[i], s.byID[s.Ops[i].ID] = &s.Ops[i], &s.Ops[i]
 	}
+	reads := history.NewReads()
 	for _, op := range ops {
+		reads.Add(op)
 		if op.Grant != "" {
 			s.turn(op.Grant).add(op)
 		} else if op.Kind == history.Write {
 			t := s.turn(op.ID)
-			if read := history.BasisRead(op, ops); read != nil {
+			if read := reads.Basis(op); read != nil {
 				t.add(read)
 			}
 			t.add(op)

@@ -1,0 +1,90 @@
+package checkers
+
+import (
+	"fmt"
+
+	"github.com/torture-harness/torture/harness/history"
+)
+
+// maxWhy is how many sentences of one kind are told of a counterexample.
+const maxWhy = 8
+
+// why says in plain words why some clusters have no legal order: what must
+// stand before what, and what the rule then asks for in vain. Times are from
+// begin.
+func (m *model) why(cs []*cluster, begin int64) []string {
+	var times, rules []string
+	for _, y := range cs {
+		for _, x := range cs {
+			if x != y && x.w != nil && x.before(y) && !y.on(x) && len(times) < maxWhy {
+				times = append(times, fmt.Sprintf("%s stands before %s: %s, and %s.", x.name(), y.name(), x.acceptedBy(begin), y.lastAt(begin)))
+			}
+		}
+		if y.w == nil || len(rules) >= maxWhy {
+			continue
+		}
+		if n := newestAmong(cs, y); m.newest && n != nil {
+			rules = append(rules, fmt.Sprintf("%s was given before %s was asked for, so %s may not stand after %s%s.",
+				y.w.grant.name(), n.w.grant.name(), y.name(), n.name(), m.unless(y)))
+		} else if m.property == RMWAtomic {
+			rules = append(rules, fmt.Sprintf("%s was computed from %s, so it stands directly on it.", y.name(), y.w.op.Basis))
+		}
+	}
+	return append(append(times, rules...), "Each write stands in one place, with the reads that saw it: there is no such order.")
+}
+
+// unless is what excuses a late write of cluster y.
+func (m *model) unless(y *cluster) string {
+	if m.property != StaleOverwrite {
+		return ""
+	}
+	return fmt.Sprintf(" unless directly on %s, from which it was computed", y.w.op.Basis)
+}
+
+// newestAmong is the one of the newest grant that y's is older than.
+func newestAmong(cs []*cluster, y *cluster) *cluster {
+	var newest *cluster
+	for _, n := range cs {
+		if y.older(n) && (newest == nil || n.grantCall > newest.grantCall) {
+			newest = n
+		}
+	}
+	return newest
+}
+
+func (x *cluster) name() string {
+	if x.w == nil {
+		return "the initial document"
+	}
+	return x.w.op.WriteID
+}
+
+// on: x was computed from y.
+func (x *cluster) on(y *cluster) bool {
+	return x.w != nil && x.w.op.Basis == y.writeID()
+}
+
+func (x *cluster) writeID() string {
+	if x.w == nil {
+		return history.InitialWrite
+	}
+	return x.w.op.WriteID
+}
+
+// acceptedBy says since when the write is known to have taken effect.
+func (x *cluster) acceptedBy(begin int64) string {
+	if r := x.firstReturned(); r != nil {
+		return fmt.Sprintf("%s had read it by %s", r.Client, sinceBegin(r.Return, begin))
+	}
+	return fmt.Sprintf("%s had its answer by %s", x.w.op.Client, sinceBegin(x.w.ret, begin))
+}
+
+// lastAt says until when the write was certainly still to come or current.
+func (x *cluster) lastAt(begin int64) string {
+	if r := x.lastCalled(); r != nil {
+		return fmt.Sprintf("%s asked at %s and still read %s", r.Client, sinceBegin(r.Call, begin), x.name())
+	}
+	return fmt.Sprintf("%s was sent by %s at %s", x.name(), x.w.op.Client, sinceBegin(x.w.op.Call, begin))
+}
+
+func sinceBegin(at, begin int64) string { return fmt.Sprintf("%.6f s", float64(at-begin)/1e9) }
