@@ -24,13 +24,29 @@ func (m *model) why(cs []*cluster, begin int64) []string {
 			continue
 		}
 		if n := newestAmong(cs, y); m.newest && n != nil {
-			rules = append(rules, fmt.Sprintf("%s was given before %s was asked for, so %s may not stand after %s%s.",
-				y.w.grant.name(), n.w.grant.name(), y.name(), n.name(), m.unless(y)))
+			rules = append(rules, fmt.Sprintf("%s before %s, so %s may not stand after %s%s.",
+				y.w.granted(), n.w.asked(), y.name(), n.name(), m.unless(y)))
 		} else if m.property == RMWAtomic {
 			rules = append(rules, fmt.Sprintf("%s was computed from %s, so it stands directly on it.", y.name(), y.w.op.Basis))
 		}
 	}
 	return append(append(times, rules...), "Each write stands in one place, with the reads that saw it: there is no such order.")
+}
+
+// granted and asked are the end and the beginning of a grant. A write without a
+// lock has the interval of the read from which it was computed.
+func (w *write) granted() string {
+	if w.grant.acquire == nil {
+		return fmt.Sprintf("%s had read %s for %s", w.op.Client, w.op.Basis, w.op.WriteID)
+	}
+	return w.grant.name() + " was given"
+}
+
+func (w *write) asked() string {
+	if w.grant.acquire == nil {
+		return fmt.Sprintf("%s asked for %s to compute %s", w.op.Client, w.op.Basis, w.op.WriteID)
+	}
+	return w.grant.name() + " was asked for"
 }
 
 // unless is what excuses a late write of cluster y.

@@ -28,7 +28,7 @@ func decideStaleOverwrite(cs []*cluster) decision {
 	}
 	s := settle(cs)
 	for range maxRounds {
-		more, found := s.round()
+		more, found := s.proceed()
 		if len(found) > 0 {
 			return decision{answer: illegal, found: found}
 		}
