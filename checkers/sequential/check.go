@@ -41,6 +41,10 @@ type Key struct {
 	// other operations of the key did; as few as were found.
 	Culprits []*foreign.Operation
 
+	// Prefix is the operation with whose completion the shortest prefix of the
+	// history ends that is not linearizable; as short as was found in time.
+	Prefix *foreign.Operation
+
 	entries []entry
 	keep    []int
 }
@@ -137,7 +141,7 @@ func (m *Model) explain(k *Key, culprits []*foreign.Operation, l limits) error {
 			start = append(start, i)
 		}
 	}
-	k.keep = m.smallest(k.entries, start, l)
+	k.Prefix, k.keep = m.smallest(k.entries, start, l)
 	l.until = time.Now().Add(shrinkBudget)
 	if confirmed, _ := m.ask(m.reduce(weakened(k.entries, k.keep)), l); confirmed == legal {
 		return &Contradiction{k.Name}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -62,25 +63,38 @@ const (
 	pageBudget     = 5 * time.Second
 )
 
+// First is the first key that is not linearizable; the first of all where all
+// are.
+func (r *Result) First() *Key {
+	return &r.Keys[max(0, slices.IndexFunc(r.Keys, func(k Key) bool { return k.Verdict == NotLinearizable }))]
+}
+
 // Picture writes Porcupine's page about one key: all of it if it is short, else
-// the culprits. It says what it shows; "" if there was too much to show.
+// the culprits. It says what it shows.
 func (m *Model) Picture(w io.Writer, k *Key) (shown string, err error) {
+	defer func() {
+		if p := recover(); p != nil { // Porcupine's visualizer does so where it is surprised
+			err = fmt.Errorf("a bug in the picture, the verdict stands: %v", p)
+		}
+	}()
 	for _, view := range []struct {
 		what string
 		es   []entry
 	}{
-		{"the whole history of the key", m.reduce(k.entries)},
-		{"the culprits", m.reduce(weakened(k.entries, k.keep))},
+		{"all operations", m.reduce(k.entries)},
+		{"the operations that no order explains", m.reduce(weakened(k.entries, k.keep))},
 	} {
+		if k.Name != "" {
+			view.what += " of key " + k.Name
+		}
 		if len(view.es) == 0 || len(view.es) > pageOperations {
 			continue
 		}
 		model := m.model(view.es, func() bool { return true })
 		result, info := porcupine.CheckOperationsVerbose(model, operations(view.es), pageBudget)
-		if result != map[Verdict]porcupine.CheckResult{Linearizable: porcupine.Ok, NotLinearizable: porcupine.Illegal}[k.Verdict] {
-			continue
+		if result == map[Verdict]porcupine.CheckResult{Linearizable: porcupine.Ok, NotLinearizable: porcupine.Illegal}[k.Verdict] {
+			return view.what, porcupine.Visualize(model, info, w)
 		}
-		return view.what, porcupine.Visualize(model, info, w)
 	}
-	return "", nil
+	return "", fmt.Errorf("there is too much to show, or nothing: pages hold %d operations", pageOperations)
 }

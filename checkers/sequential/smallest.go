@@ -45,16 +45,19 @@ func (m *Model) decide(es []entry, l limits) answer {
 	return searched
 }
 
-// smallest makes a counterexample small: as few certain operations as can be
-// found in time. start are some that are known to show it; nil if only the whole
-// is known to be illegal. Then it begins with the shortest prefix.
-func (m *Model) smallest(es []entry, start []int, l limits) []int {
+// smallest makes a counterexample small: first the shortest prefix, which ends
+// with the return of last, then as few certain operations as can be found in
+// time. start are some that are known to show it; nil if only the whole is known
+// to be illegal.
+func (m *Model) smallest(es []entry, start []int, l limits) (last *foreign.Operation, keep []int) {
 	l = l.within(shrinkBudget)
 	shows := func(keep []int) bool {
 		return m.decide(weakened(es, keep), l.within(stepBudget)) == illegal
 	}
+	prefix := shortestPrefix(es, shows)
+	last = es[prefix[len(prefix)-1]].op
 	if start == nil {
-		start = shortestPrefix(es, shows)
+		start = prefix
 	}
 	// Reads first: each that goes takes observations away, and with them the
 	// unknown writes that would make the next questions hard.
@@ -64,7 +67,7 @@ func (m *Model) smallest(es []entry, start []int, l limits) []int {
 	} {
 		start = without(es, start, only, shows, l)
 	}
-	return start
+	return last, start
 }
 
 // shortestPrefix: every prefix of a linearizable history is linearizable, so

@@ -101,14 +101,15 @@ func (v Value) field(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// shown is a value in a message: not too long.
-func shown(text string) string {
-	const keep = 40
-	runes := []rune(text)
-	if len(runes) > keep {
-		text = string(runes[:keep]) + "…"
+// shown is a value in a message.
+func shown(text string) string { return Printable(text, 40) }
+
+// Printable is a piece of a file that a message or a terminal can show: one
+// line of at most so many characters, whatever the file holds.
+func Printable(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
 	}
-	// A message is one line whatever the file holds.
 	return strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {
 			return '�'
