@@ -25,6 +25,7 @@ const (
 // Result is the judgement of one history.
 type Result struct {
 	Verdict Verdict
+	Reason  string // of Undecided, if no single key is to blame
 	counts
 	Keys []Key // in the order in which they come up
 }
@@ -73,6 +74,9 @@ func Check(ctx context.Context, h *foreign.History, m *Model, budget time.Durati
 		return nil, err
 	}
 	r := &Result{Verdict: Linearizable, counts: n, Keys: make([]Key, len(names))}
+	if !m.tells(byKey) {
+		r.Verdict, r.Reason = Undecided, "nothing was observed that could be illegal: no completed operation tells anything"
+	}
 	parallel := min(runtime.GOMAXPROCS(0), len(names))
 	var g errgroup.Group
 	g.SetLimit(parallel)
@@ -95,9 +99,23 @@ func Check(ctx context.Context, h *foreign.History, m *Model, budget time.Durati
 	return r, nil
 }
 
+// tells: some operation could have shown a violation. A history of writes alone,
+// or of reads that observed nothing, is legal whatever the store did: no verdict.
+func (m *Model) tells(byKey map[string][]entry) bool {
+	for _, es := range byKey {
+		for _, e := range es {
+			if !e.unknown && (e.kind != writes || m == &fencedRegister) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // judge decides one key.
 func (m *Model) judge(name string, es []entry, l limits, budget time.Duration) (Key, error) {
 	k := Key{Name: name, Verdict: Linearizable, Operations: len(es), entries: es}
+	begun := time.Now()
 	reduced := m.reduce(es)
 	direct, culprits := m.clusters(reduced)
 	var searched answer
@@ -126,23 +144,21 @@ func (m *Model) judge(name string, es []entry, l limits, budget time.Duration) (
 		return k, nil
 	}
 	k.Verdict = NotLinearizable
-	return k, m.explain(&k, culprits, l)
+	return k, m.explain(&k, culprits, time.Since(begun), l)
 }
 
 // explain finds the culprits of a key that is not linearizable, and has
-// Porcupine confirm them.
-func (m *Model) explain(k *Key, culprits []*foreign.Operation, l limits) error {
-	// Making it small has a budget of its own: a violation found in the last
-	// moment of the search is to be shown as well.
-	l.until = time.Now().Add(shrinkBudget)
+// Porcupine confirm them. That has a budget of its own: a violation found in the
+// last moment of the search is to be shown as well.
+func (m *Model) explain(k *Key, culprits []*foreign.Operation, took time.Duration, l limits) error {
 	var start []int
 	for i, e := range k.entries {
 		if slices.Contains(culprits, e.op) {
 			start = append(start, i)
 		}
 	}
-	k.Prefix, k.keep = m.smallest(k.entries, start, l)
-	l.until = time.Now().Add(shrinkBudget)
+	k.Prefix, k.keep = m.smallest(k.entries, start, took, l)
+	l.until = time.Now().Add(max(2*took, shrinkBudget))
 	if confirmed, _ := m.ask(m.reduce(weakened(k.entries, k.keep)), l); confirmed == legal {
 		return &Contradiction{k.Name}
 	}

@@ -7,10 +7,12 @@ import (
 	"github.com/torture-harness/torture/harness/foreign"
 )
 
-// What making a counterexample smaller may take.
+// What making a counterexample smaller may take: shorter histories are as hard
+// as the whole at worst, so a step may take as long as that has taken.
 const (
-	shrinkBudget = 10 * time.Second
-	stepBudget   = time.Second
+	shrinkSteps  = 20
+	shrinkBudget = 10 * time.Second // at least
+	stepBudget   = time.Second      // at least
 )
 
 // weakened is the history in which only the operations that keep names are
@@ -48,11 +50,11 @@ func (m *Model) decide(es []entry, l limits) answer {
 // smallest makes a counterexample small: first the shortest prefix, which ends
 // with the return of last, then as few certain operations as can be found in
 // time. start are some that are known to show it; nil if only the whole is known
-// to be illegal.
-func (m *Model) smallest(es []entry, start []int, l limits) (last *foreign.Operation, keep []int) {
-	l = l.within(shrinkBudget)
+// to be illegal, which took so long to find out.
+func (m *Model) smallest(es []entry, start []int, took time.Duration, l limits) (last *foreign.Operation, keep []int) {
+	l.until = time.Now().Add(max(shrinkSteps*took, shrinkBudget))
 	shows := func(keep []int) bool {
-		return m.decide(weakened(es, keep), l.within(stepBudget)) == illegal
+		return m.decide(weakened(es, keep), l.within(max(2*took, stepBudget))) == illegal
 	}
 	prefix := shortestPrefix(es, shows)
 	last = es[prefix[len(prefix)-1]].op

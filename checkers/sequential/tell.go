@@ -12,7 +12,7 @@ import (
 // How much is told at most: a story that nobody reads to its end is none.
 const (
 	toldKeys     = 10
-	toldCulprits = 40
+	toldCulprits = 12
 )
 
 // Tell writes what was read and what was found; the last line is the verdict.
@@ -42,6 +42,9 @@ func (r *Result) Tell(w io.Writer, h *foreign.History, m *Model) error {
 	if free > 0 {
 		fmt.Fprintf(&out, "\ndecided without a search, for Porcupine had not the time: %s\n", count(free, "key"))
 	}
+	if r.Reason != "" {
+		fmt.Fprintf(&out, "\n%s\n", r.Reason)
+	}
 	fmt.Fprintf(&out, "\n%s\n", r.Verdict)
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -62,11 +65,12 @@ func (k *Key) tell(out *strings.Builder) {
 	}
 	out.WriteString("\n")
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for i, op := range k.Culprits {
-		if i == toldCulprits {
-			fmt.Fprintf(table, "  and %d more\n", len(k.Culprits)-i)
-			break
-		}
+	// The last ones stand where it becomes visible.
+	earlier := max(0, len(k.Culprits)-toldCulprits)
+	if earlier > 0 {
+		fmt.Fprintf(out, "  %d earlier ones, and\n", earlier)
+	}
+	for _, op := range k.Culprits[earlier:] {
 		fmt.Fprintf(table, "  %s\tprocess %s\t%s\n", op.Lines(), plain(op.Process), plain(Sentence(op)))
 	}
 	_ = table.Flush() // a strings.Builder takes everything

@@ -75,8 +75,11 @@ func (j *jsonLine) token() (json.Token, Position, error) {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax):
-		// The offset is that behind the character that did not fit.
-		return nil, at, j.damage(j.at(syntax.Offset-1), "expected JSON: "+syntax.Error())
+		// The offset is that of the token, or behind the character that did not fit.
+		if behind := j.at(syntax.Offset - 1); behind.Column > at.Column {
+			at = behind
+		}
+		return nil, at, j.damage(at, "expected JSON: "+syntax.Error())
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, at, j.damage(j.at(int64(len(j.text))), "expected more JSON, the line ends")
 	}
