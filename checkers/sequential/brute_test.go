@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -150,16 +152,26 @@ func tell(h *foreign.History) string {
 }
 
 // TestBruteForce: reduction, clusters, Porcupine and counterexamples agree with
-// an enumeration of all orders.
+// an enumeration of all orders. TORTURE_HISTORIES says how many are tried of each
+// model, TORTURE_SEED which.
 func TestBruteForce(t *testing.T) {
-	histories := 20_000
-	if testing.Short() {
-		histories = 2_000
+	histories, seed := 20_000, uint64(1)
+	for name, set := range map[string]func(uint64){
+		"TORTURE_HISTORIES": func(n uint64) { histories = int(n) },
+		"TORTURE_SEED":      func(n uint64) { seed = n },
+	} {
+		if text := os.Getenv(name); text != "" {
+			n, err := strconv.ParseUint(text, 10, 32)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			set(n)
+		}
 	}
 	for _, m := range Models {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
-			r := rand.New(rand.NewPCG(1, uint64(len(m.Name))))
+			r := rand.New(rand.NewPCG(seed, uint64(len(m.Name))))
 			direct, bad := 0, 0
 			for range histories {
 				h := random(r, m)

@@ -56,10 +56,10 @@ func TestModels(t *testing.T) {
 	}
 	one := func(line string) []string { return []string{line} }
 	for _, test := range []struct {
-		name   string
-		model  *Model
-		lines  []string
-		good   bool
+		name     string
+		model    *Model
+		lines    []string
+		good     bool
 		culprits string // lines of the culprits, if bad
 	}{
 		{"read what was written", &register, sequence("0 write 1", "1 read 1"), true, ""},
