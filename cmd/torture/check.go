@@ -39,6 +39,9 @@ codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided.`,
 			if isFile(args[0]) {
 				return checkFile(cmd.Context(), args[0], file)
 			}
+			if err := file.unused(cmd, args[0]); err != nil {
+				return err
+			}
 			if report.IsClaims(args[0]) {
 				return checkClaims(cmd.Context(), args[0])
 			}

@@ -32,6 +32,19 @@ func (f *fileFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.html, "html", "", "of a file: write Porcupine's page about the first key that is not linearizable to this file")
 }
 
+// unused: a run is judged by all properties, so flags of a file mean a mistake.
+func (f *fileFlags) unused(cmd *cobra.Command, path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return usage{err}
+	}
+	for _, name := range []string{"model", "format", "budget", "html"} {
+		if cmd.Flags().Changed(name) {
+			return usage{fmt.Errorf("--%s is for a single file, not for a run folder", name)}
+		}
+	}
+	return nil
+}
+
 func modelNames() string {
 	var names []string
 	for _, m := range sequential.Models {

@@ -49,7 +49,10 @@ depends on the model (docs/histories.md).`,
 			if to == "" {
 				return h.Write(os.Stdout)
 			}
-			return whole.File(to, h.Write)
+			if err := whole.File(to, h.Write); err != nil {
+				return usage{err}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&model, "model", "", "what it is a history of: "+modelNames()+" (of a cell: register)")

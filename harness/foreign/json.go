@@ -72,18 +72,17 @@ func (j *jsonLine) token() (json.Token, Position, error) {
 	if err == nil {
 		return token, at, nil
 	}
+	// Only a reader of the whole says exactly where it went wrong: the offset is
+	// that behind the character that did not fit.
+	var whole any
 	var syntax *json.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		// The offset is that of the token, or behind the character that did not fit.
-		if behind := j.at(syntax.Offset - 1); behind.Column > at.Column {
-			at = behind
+	if errors.As(json.Unmarshal(j.text, &whole), &syntax) {
+		if syntax.Offset >= int64(len(j.text)) && errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			return nil, at, j.damage(j.at(int64(len(j.text))), "expected more JSON, the line ends")
 		}
-		return nil, at, j.damage(at, "expected JSON: "+syntax.Error())
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, at, j.damage(j.at(int64(len(j.text))), "expected more JSON, the line ends")
+		return nil, at, j.damage(j.at(syntax.Offset-1), "expected JSON: "+shown(syntax.Error()))
 	}
-	return nil, at, j.damage(at, "expected JSON: "+err.Error())
+	return nil, at, j.damage(at, "expected JSON: "+shown(err.Error()))
 }
 
 func (j *jsonLine) value(depth int) (Value, error) {
