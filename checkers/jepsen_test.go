@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/torture-harness/torture/harness/foreign"
 )
 
 // TestJepsen judges the logs of Jepsen's test of etcd that come with Porcupine
@@ -31,13 +33,13 @@ func TestJepsen(t *testing.T) {
 	counts := map[answer]int{}
 	for _, l := range regexp.MustCompile(`\tcheckJepsen\(t, (\d+), (true|false)\)`).FindAllStringSubmatch(string(labels), -1) {
 		n, _ := strconv.Atoi(l[1])
-		log, err := os.ReadFile(filepath.Join(dir, "test_data", "jepsen", "etcd_"+leftPad(n)+".log"))
+		log, err := foreign.ReadFile(filepath.Join(dir, "test_data", "jepsen", "etcd_"+leftPad(n)+".log"), foreign.Log, etcdTest)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := answerOf(l[2] == "true")
 		counts[want]++
-		if got := search(casModel(), jepsenOperations(string(log)), time.Minute); got != want {
+		if got := search(casModel(), jepsenOperations(log), time.Minute); got != want {
 			t.Errorf("log %d: %v, want %v", n, got, want)
 		}
 	}
@@ -68,47 +70,31 @@ func casModel() porcupine.Model {
 	return m
 }
 
-var jepsenLine = regexp.MustCompile(`INFO\s+jepsen\.util - (\d+)\s+:(\w+)\s+:(\w+)\s+(.*)`)
+var etcdTest = foreign.Payloads{"read": foreign.One, "write": foreign.One, "cas": foreign.Two}
 
-func jepsenOperations(log string) []porcupine.Operation {
-	value := func(text string) int32 {
-		if text == "nil" {
-			return initial
+func jepsenOperations(h *foreign.History) []porcupine.Operation {
+	value := func(v foreign.Value) int32 {
+		n, ok := v.Int()
+		if !ok {
+			return initial // nil
 		}
-		n, _ := strconv.Atoi(text)
 		return int32(n + 1)
 	}
 	var done []porcupine.Operation
-	open := map[string]porcupine.Operation{}
-	for i, l := range jepsenLine.FindAllStringSubmatch(log, -1) {
-		process, what, kind, args := l[1], l[2], l[3], l[4]
-		if what == "invoke" {
-			in := &step{write: kind != "read", basis: anyWrite}
-			switch kind {
-			case "write":
-				in.id = value(args)
-			case "cas":
-				from, to, _ := strings.Cut(strings.Trim(args, "[]"), " ")
-				in.basis, in.id = value(from), value(to)
-			}
-			open[process] = porcupine.Operation{Input: in, Call: int64(i)}
-			continue
+	for i := range h.Operations {
+		op := &h.Operations[i]
+		in := &step{write: op.F != "read", basis: anyWrite, id: value(op.Value)}
+		if from, to, isCAS := op.Value.Pair(); isCAS {
+			in.basis, in.id = value(from), value(to)
 		}
-		o := open[process]
-		in := o.Input.(*step)
-		o.Return, o.Output = int64(i), what
-		switch {
-		case kind == "read" && what != "ok", what == "info":
-			continue // read nothing; or may still take effect
-		case kind == "read":
-			in.id = value(args)
+		o := porcupine.Operation{Input: in, Call: op.Call, Return: op.Return, Output: "ok"}
+		switch op.Outcome {
+		case foreign.Failed:
+			o.Output = "fail"
+		case foreign.Unknown:
+			o.Output = "unknown" // it may still take effect
 		}
-		done = append(done, o)
-		delete(open, process)
-	}
-	for _, o := range open {
-		if o.Input.(*step).write {
-			o.Return, o.Output = future, "unknown"
+		if in.write || op.Outcome == foreign.OK { // else it read nothing
 			done = append(done, o)
 		}
 	}

@@ -21,15 +21,27 @@ func warn(res result.Result) {
 }
 
 func checkCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "check DIR",
-		Short: "Judge a saved run again",
+	var file fileFlags
+	cmd := &cobra.Command{
+		Use:   "check DIR|FILE",
+		Short: "Judge a saved run again, or a history that others have recorded",
 		Long: `Judges the histories of a run folder, or of one of its cells, again. It needs no
-servers and changes no file. Exit codes as for compare; 2 if a file cannot be read.`,
+servers and changes no file. Exit codes as for compare; 2 if a file cannot be read.
+
+A single file is judged by --model: EDN as Jepsen and Knossos write it, a log of
+Jepsen, JSON lines, or the history.jsonl of a cell (docs/histories.md). Its exit
+codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided.`,
 		Example: `  torture check results/latest
-  torture check results/latest/cells/setnx.pause-holder`,
-		Args: exactly(1, "one run folder"),
+  torture check results/latest/cells/setnx.pause-holder
+  torture check history.edn --model cas-register --html history.html`,
+		Args: exactly(1, "one run folder, or one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if isFile(args[0]) {
+				return checkFile(cmd.Context(), args[0], file)
+			}
+			if err := file.unused(cmd, args[0]); err != nil {
+				return err
+			}
 			if report.IsClaims(args[0]) {
 				return checkClaims(cmd.Context(), args[0])
 			}
@@ -49,4 +61,6 @@ servers and changes no file. Exit codes as for compare; 2 if a file cannot be re
 			return nil
 		},
 	}
+	file.add(cmd)
+	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness/history"
+	"github.com/torture-harness/torture/harness/whole"
 )
 
 // How much of Porcupine is asked for: it draws a picture that a person looks
@@ -43,11 +44,11 @@ func writePorcupines(dir string, r *run) (map[string][]pair, []error) {
 		}
 		for _, a := range listed {
 			name := url.PathEscape(a.Resource) + ".html"
-			err := writeFile(filepath.Join(folder, name), func(w io.Writer) error {
+			err := whole.File(filepath.Join(folder, name), func(w io.Writer) error {
 				return guarded(func() error { return c.porcupine(w, a) })
 			})
 			if err != nil {
-				errs = append(errs, err)
+				errs = append(errs, fmt.Errorf("report: %w", err))
 				continue
 			}
 			path := url.URL{Path: c.Dir + "/porcupine/" + name}

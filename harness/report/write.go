@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+
+	"github.com/torture-harness/torture/harness/whole"
 )
 
 // Write renders the run folder dir: report.html, summary.md, junit.xml, and
@@ -49,8 +50,8 @@ func write(dir string) error {
 		{"junit.xml", func(w io.Writer) error { return junit(w, r) }},
 		{"report.html", func(w io.Writer) error { return render(w, r, porcupines) }},
 	} {
-		if err := writeFile(filepath.Join(dir, file.name), file.render); err != nil {
-			errs = append(errs, err)
+		if err := whole.File(filepath.Join(dir, file.name), file.render); err != nil {
+			errs = append(errs, fmt.Errorf("report: %w", err))
 		}
 	}
 	for _, c := range r.Cells {
@@ -59,29 +60,4 @@ func write(dir string) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// writeFile makes a file whole or not at all.
-func writeFile(path string, render func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(f.Name())
-			err = fmt.Errorf("report: write %s: %w", path, err)
-		}
-	}()
-	if err := render(f); err != nil {
-		f.Close()
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
