@@ -14,16 +14,20 @@ import (
 // lock, a renewal its own, and "not yours" is said of a lease that is over.
 type lockStore struct {
 	ops   []*history.Operation
-	ends  []int64 // of ops that set or renew a lease: until when it certainly lasts
+	grant []int    // of ops: index of the acquire, its own for an acquire
+	after []uint32 // of ops: what must have been executed before
+	ends  []int64  // of ops that set or renew a lease: until when it certainly lasts
 	reach map[reached]int64
 }
 
 // reached is what has been executed and who holds the lock then.
 type reached struct {
 	done   uint32
-	holder string
-	last   int // index in ops of what set or renewed the holder's lease
+	holder int // index of the acquire, nobody if there is none
+	last   int // index of what set or renewed the holder's lease
 }
+
+const nobody = -1
 
 // possible reports whether some order of execution explains the history. slack
 // is how much earlier than by our clock a lease may end.
@@ -57,8 +61,20 @@ func possible(h *history.History, slack int64) bool {
 			end = o.LeaseCall + ttl[o.Grant] - slack
 		}
 		s.ops, s.ends = append(s.ops, o), append(s.ends, end)
+		// A client sends nothing before it has the answer to what it sent last, and
+		// nobody acts under a grant before it was given; whatever equal stamps say.
+		grant, after := len(s.ops)-1, uint32(0)
+		for j, p := range s.ops[:grant] {
+			if p.ID == o.Grant {
+				grant = j
+			}
+			if p.ID == o.Grant || p.Process == o.Process {
+				after |= 1 << j
+			}
+		}
+		s.grant, s.after = append(s.grant, grant), append(s.after, after)
 	}
-	return s.execute(reached{}, past)
+	return s.execute(reached{holder: nobody}, past)
 }
 
 // execute does one more of what is left, each as early as it can be: nothing
@@ -76,16 +92,16 @@ func (s *lockStore) execute(here reached, now int64) bool {
 		if o.Outcome != history.Info {
 			all = false
 		}
-		if s.waits(here.done, i) {
+		if s.after[i]&^here.done != 0 {
 			continue
 		}
 		at := max(now, o.Call)
 		next := reached{here.done | 1<<i, here.holder, here.last}
-		mine := here.holder == o.Grant
+		mine := here.holder == s.grant[i]
 		switch {
 		case o.Kind == history.Release && o.Outcome != history.Lost:
 			if mine {
-				next.holder, next.last = "", 0
+				next.holder, next.last = nobody, 0
 			}
 		case o.Outcome == history.Lost:
 			if mine && o.Return < s.ends[here.last] {
@@ -95,7 +111,7 @@ func (s *lockStore) execute(here reached, now int64) bool {
 				at = max(at, s.ends[here.last])
 			}
 			if mine { // a release that says "not yours" may yet have ended it, on some of several nodes
-				next.holder, next.last = "", 0
+				next.holder, next.last = nobody, 0
 			}
 		case o.Kind == history.Renew:
 			if !mine {
@@ -103,28 +119,16 @@ func (s *lockStore) execute(here reached, now int64) bool {
 			}
 			next.last = i
 		default: // acquire
-			if here.holder != "" {
+			if here.holder != nobody {
 				at = max(at, s.ends[here.last])
 			}
-			next.holder, next.last = o.ID, i
+			next.holder, next.last = i, i
 		}
 		if at <= o.Return && s.execute(next, at) {
 			return true
 		}
 	}
 	return all
-}
-
-// waits: a client sends nothing before it has the answer to what it sent last,
-// and nobody acts under a grant before it was given; whatever equal stamps say.
-func (s *lockStore) waits(done uint32, i int) bool {
-	o := s.ops[i]
-	for j, p := range s.ops[:i] {
-		if done&(1<<j) == 0 && (p.Process == o.Process || p.ID == o.Grant) {
-			return true
-		}
-	}
-	return false
 }
 
 // TestBruteForceOfLeases compares lease-exclusion with every order of
