@@ -213,6 +213,9 @@ func (m *mutation) selector(s *ast.SelectorExpr) {
 		return
 	}
 	changed := m.text(s.X) + "." + other
+	if x := m.text(s.X); s.Sel.Name == "ret" && (x == "w" || x == "x") {
+		changed = x + ".op.Call" // a write's own name for the return of its operation
+	}
 	n := m.add(m.text(s), changed)
 	m.around(s, fmt.Sprintf("mutantPick(%d, ", n), ", "+changed+")")
 }
