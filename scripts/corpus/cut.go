@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,13 +12,26 @@ import (
 
 	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness/history"
+	"github.com/torture-harness/torture/harness/result"
 )
 
 // cell is a saved cell, line by line.
 type cell struct {
-	header  history.Header
-	events  []history.Event
-	journal []history.JournalEntry
+	header   history.Header
+	events   []history.Event
+	journal  []history.JournalEntry
+	violated []checkers.Property // in any of its resources, as the run judged it
+}
+
+// byLength are the resources, those with the fewest lines first.
+func (c *cell) byLength() []string {
+	lines := map[string]int{}
+	for _, e := range c.events {
+		lines[e.Resource]++
+	}
+	out := slices.Clone(c.header.Resources)
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(lines[a], lines[b]) })
+	return out
 }
 
 func readCell(dir string) (*cell, error) {
@@ -25,12 +39,25 @@ func readCell(dir string) (*cell, error) {
 	if err != nil {
 		return nil, err
 	}
+	text, err := os.ReadFile(filepath.Join(dir, "result.json"))
+	if err != nil {
+		return nil, err
+	}
+	var judged result.Cell
+	if err := json.Unmarshal(text, &judged); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
 	f, err := os.Open(filepath.Join(dir, "history.jsonl"))
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	c := &cell{journal: journal}
+	for p, f := range judged.Properties {
+		if f.Verdict == checkers.Violated {
+			c.violated = append(c.violated, p)
+		}
+	}
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -52,6 +79,7 @@ type piece struct {
 	resource string
 	header   history.Header
 	history  []byte
+	packed   []byte // the same, compressed
 	journal  []byte
 	clients  checkers.Judgement
 	both     checkers.Judgement
@@ -107,6 +135,10 @@ func (c *cell) cut(resource string) (*piece, error) {
 			return nil, err
 		}
 		entries, p.journal = append(entries, e), append(p.journal, line...)
+	}
+	var err error
+	if p.packed, err = pack(p.history); err != nil {
+		return nil, err
 	}
 	h, err := history.Parse(bytes.NewReader(p.history), p.name)
 	if err != nil {

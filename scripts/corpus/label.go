@@ -55,7 +55,7 @@ func (p *piece) save(to string) error {
 		return err
 	}
 	return writeAll(filepath.Join(to, p.name), map[string][]byte{
-		"history.jsonl": p.history, "journal.jsonl": p.journal, "label.json": append(text, '\n'),
+		"history.jsonl.gz": p.packed, "journal.jsonl": p.journal, "label.json": append(text, '\n'),
 	})
 }
 

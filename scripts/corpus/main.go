@@ -9,7 +9,9 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,14 +79,15 @@ func run() error {
 	return nil
 }
 
-// choose takes the resource of a cell that shows most of what the cell shows.
+// choose takes the shortest resource of a cell that shows all that is violated
+// in it; if none does, the one that shows most.
 func choose(cell string) (*piece, error) {
 	whole, err := readCell(cell)
 	if err != nil {
 		return nil, err
 	}
 	var best *piece
-	for _, resource := range whole.header.Resources {
+	for _, resource := range whole.byLength() {
 		p, err := whole.cut(resource)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", cell, err)
@@ -92,8 +95,15 @@ func choose(cell string) (*piece, error) {
 		if p != nil && (best == nil || p.better(best)) {
 			best = p
 		}
+		if best != nil && best.showsAll(whole.violated) {
+			break
+		}
 	}
 	return best, nil
+}
+
+func (p *piece) showsAll(violated []checkers.Property) bool {
+	return !slices.ContainsFunc(violated, func(v checkers.Property) bool { return p.both.Findings[v].Verdict != checkers.Violated })
 }
 
 // better: more is violated, more has been at risk (at least once), less to read.
@@ -101,7 +111,7 @@ func (p *piece) better(q *piece) bool {
 	return cmp.Or(cmp.Compare(p.shows(), q.shows()), cmp.Compare(q.size(), p.size())) > 0
 }
 
-func (p *piece) size() int { return len(p.history) + len(p.journal) }
+func (p *piece) size() int { return len(p.packed) + len(p.journal) }
 
 func (p *piece) shows() int {
 	n := 0
@@ -119,6 +129,22 @@ func (p *piece) shows() int {
 // judge as the tests do: one exposure suffices, nothing is promised.
 func judge(h *history.History, journal []history.JournalEntry) (checkers.Judgement, error) {
 	return checkers.Judge(context.Background(), h, journal, checkers.Config{MinExposures: 1})
+}
+
+// pack compresses, always to the same bytes.
+func pack(text []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(text); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
 }
 
 func encode(v any) ([]byte, error) {
