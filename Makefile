@@ -7,7 +7,7 @@ ARGS ?=
 GO   ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: torture test race bench lint build install clean docs
+.PHONY: torture test test-long race fuzz mutants bench lint build install clean docs
 
 torture: install build
 	./bin/torture compare $(ARGS)
@@ -27,8 +27,23 @@ test: install build
 race: install build
 	$(GO) test -race -p 1 -timeout 30m ./...
 
-bench: build
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+# Random histories against brute force, a million per property.
+HISTORIES ?= 1000000
+test-long:
+	TORTURE_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 2h -v -run 'TestBruteForce|TestJournalOfAStore' ./checkers
+
+# Every fuzz target, one after the other, for FUZZTIME each.
+FUZZTIME ?= 1m
+fuzz:
+	@sh scripts/fuzz.sh $(FUZZTIME)
+
+# One change at a time in the files that decide verdicts: the tests must notice.
+mutants:
+	$(GO) run ./scripts/mutants
+
+# What judging costs, beside plain Porcupine; writes docs/benchmarks.md.
+bench:
+	$(GO) run ./scripts/bench
 
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "not formatted: $$unformatted"; exit 1; fi

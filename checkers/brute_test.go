@@ -121,8 +121,6 @@ var bruteRules = map[Property]func(written []span, current string, w *history.Op
 	RMWAtomic:  func(_ []span, current string, w *history.Operation, _ span) bool { return w.Basis == current },
 }
 
-const bruteSeed = 20240607
-
 // TestBruteForce compares Porcupine on the reduced history, and the search-free
 // checks, with the enumeration of the unreduced one. Every answer must be
 // definite and right.

@@ -29,7 +29,7 @@ func fingerprint(t *testing.T, s situation) string {
 func listing(h *history.History) string {
 	var b strings.Builder
 	for _, o := range h.Operations {
-		fmt.Fprintf(&b, "%-6s %-8s [%d,%d] %-8s grant=%s id=%s basis=%s\n", o.Process, o.Kind, o.Call, o.Return, o.Outcome, o.Grant, o.WriteID, o.Basis)
+		fmt.Fprintf(&b, "%-6s %-8s [%d,%d] %-8s grant=%s id=%s basis=%s lease=%d+%d\n", o.Process, o.Kind, o.Call, o.Return, o.Outcome, o.Grant, o.WriteID, o.Basis, o.LeaseCall, o.LeaseTTL)
 	}
 	return b.String()
 }

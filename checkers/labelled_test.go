@@ -2,8 +2,11 @@ package checkers
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,12 +22,20 @@ const labelledDir = "../testdata/histories"
 
 // label is what a saved history must be judged to be.
 type label struct {
+	Format  string               `json:"format"`
+	Source  string               `json:"source"` // made, real
 	Why     string               `json:"why"`
 	Good    bool                 `json:"good"`    // nothing named here is violated
 	Clients map[Property]Verdict `json:"clients"` // without the journal
 	Both    map[Property]Verdict `json:"with_journal"`
 	Hidden  int                  `json:"hidden_from_clients"`
+
+	Reasons  map[Property]string   `json:"reasons,omitempty"`
+	Culprits map[Property][]string `json:"culprits,omitempty"` // operation ids
 }
+
+// labelFormat is the version of the format, see ../testdata/README.md.
+const labelFormat = "torture/labelled/1"
 
 // labelled are all tables of histories, as they are saved.
 func labelled() []situation {
@@ -64,10 +75,15 @@ func TestLabelledHistories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := json.Unmarshal(text, &l); err != nil {
+			strict := json.NewDecoder(bytes.NewReader(text))
+			strict.DisallowUnknownFields()
+			if err := strict.Decode(&l); err != nil {
 				t.Fatal(err)
 			}
-			hist, err := history.ReadFile(filepath.Join(dir, "history.jsonl"))
+			if l.Format != labelFormat || l.Why == "" {
+				t.Errorf("format %q, want %q, and a reason", l.Format, labelFormat)
+			}
+			hist, err := readLabelled(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,8 +97,47 @@ func TestLabelledHistories(t *testing.T) {
 			if j.HiddenFromClients != l.Hidden || j.Status == Errored {
 				t.Errorf("%d hidden, status %s %q", j.HiddenFromClients, j.Status, j.Reasons)
 			}
+			bad := false
+			for p, want := range l.Both {
+				bad = bad || want == Violated
+				if l.Source == "real" && l.Reasons[p] == "" {
+					t.Errorf("no reason for %s", p)
+				}
+			}
+			if l.Good == bad {
+				t.Errorf("good is %v", l.Good)
+			}
+			for p, ids := range l.Culprits {
+				var got []string
+				for _, x := range j.Findings[p].Examples {
+					got = append(got, x.Culprit)
+				}
+				for _, id := range ids {
+					if !slices.Contains(got, id) {
+						t.Errorf("%s: %q is not to blame, but %q", p, id, got)
+					}
+				}
+			}
 		})
 	}
+}
+
+// readLabelled reads a history, which may be compressed.
+func readLabelled(dir string) (*history.History, error) {
+	path := filepath.Join(dir, "history.jsonl")
+	packed, err := os.Open(path + ".gz")
+	if errors.Is(err, fs.ErrNotExist) {
+		return history.ReadFile(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer packed.Close()
+	text, err := gzip.NewReader(packed)
+	if err != nil {
+		return nil, err
+	}
+	return history.Parse(text, path)
 }
 
 func save(t *testing.T, s situation) {
@@ -91,7 +146,7 @@ func save(t *testing.T, s situation) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l := label{Why: s.why, Good: true, Clients: s.clients, Both: s.both, Hidden: s.hidden}
+	l := label{Format: labelFormat, Source: "made", Why: s.why, Good: true, Clients: s.clients, Both: s.both, Hidden: s.hidden}
 	for _, verdict := range s.both {
 		l.Good = l.Good && verdict != Violated
 	}

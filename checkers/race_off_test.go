@@ -2,5 +2,5 @@
 
 package checkers
 
-// randomHistories is how many the brute force is compared on.
-const randomHistories = 100_000
+// usualHistories is how many the brute force is compared on, unless told.
+const usualHistories = 100_000

@@ -57,20 +57,3 @@ func TestJournalDamage(t *testing.T) {
 		})
 	}
 }
-
-func FuzzReadJournal(f *testing.F) {
-	f.Add(`{"seq":1,"resource":"r00","write_id":"a","basis":"init"}` + "\n")
-	f.Add(`{"seq":1,"resource":"r00","write_id":"a","basis":"init"}`)
-	f.Add("{}\n")
-	f.Add("")
-	f.Fuzz(func(t *testing.T, text string) {
-		entries, err := readJournal(strings.NewReader(text), "h.jsonl")
-		var d *Damage
-		if err != nil && (!errors.As(err, &d) || d.Line < 1 || strings.Contains(d.Error(), "\n")) {
-			t.Fatalf("not damage with a line: %q", err)
-		}
-		if err == nil && entries == nil {
-			t.Fatal("no entries and no error")
-		}
-	})
-}

@@ -203,34 +203,3 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("%+v, %v", h, err)
 	}
 }
-
-func FuzzParse(f *testing.F) {
-	f.Add(strings.Join(sample, "\n") + "\n")
-	f.Add(strings.Join(sample, "\n"))
-	f.Add(strings.Join(sample[:5], "\n"))
-	f.Add(sample[0] + "\n\n")
-	f.Add("{}\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		h, err := Parse(strings.NewReader(text), "h.jsonl")
-		if err != nil {
-			var d *Damage
-			if !errors.As(err, &d) || d.Line < 1 || strings.Contains(d.Error(), "\n") {
-				t.Fatalf("not damage with a line: %q", err)
-			}
-			return
-		}
-		if err := h.Validate(); err != nil {
-			var d *Damage
-			if !errors.As(err, &d) {
-				t.Fatalf("not damage: %v", err)
-			}
-			return
-		}
-		for _, op := range h.Operations {
-			if op.Call >= op.Return || op.Outcome == "" || op.Resource == "" {
-				t.Fatalf("valid, and yet %+v", op)
-			}
-		}
-		h.Pauses()
-	})
-}

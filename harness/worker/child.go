@@ -124,8 +124,7 @@ func (c *child) run(lines *bufio.Scanner) error {
 // says that the work is finished.
 func obey(lines *bufio.Scanner, do func(Command) error) error {
 	for line := 2; lines.Scan(); line++ { // the first was the setup
-		var cmd Command
-		err := json.Unmarshal(lines.Bytes(), &cmd)
+		cmd, err := parseCommand(lines.Bytes())
 		if err == nil && cmd.Do == doFinish {
 			return nil
 		}

@@ -2,7 +2,6 @@ package worker
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"net"
 
@@ -22,8 +21,7 @@ func (c *child) keep(lines *bufio.Scanner) error {
 	if !lines.Scan() {
 		return nil // the supervisor is gone
 	}
-	var cmd Command
-	if err := json.Unmarshal(lines.Bytes(), &cmd); err != nil || cmd.Do != doFinish {
+	if cmd, err := parseCommand(lines.Bytes()); err != nil || cmd.Do != doFinish {
 		return fmt.Errorf("a keeper of numbers was told %q, which is not its work", lines.Text())
 	}
 	return nil

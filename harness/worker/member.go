@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/torture-harness/torture/harness/proc"
@@ -80,14 +81,15 @@ func (m *member) listen(out *os.File, hear func(*member, Report)) {
 	defer out.Close()
 	lines := bufio.NewScanner(out)
 	n := 1
+	ready := sync.OnceFunc(func() { close(m.ready) })
 	for ; lines.Scan(); n++ {
-		var r Report
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+		r, err := parseReport(lines.Bytes())
+		if err != nil {
 			r = Report{Say: sayError, Error: fmt.Sprintf("line %d of its standard output is no report: %v", n, err)}
 		}
 		switch r.Say {
 		case sayReady:
-			close(m.ready)
+			ready()
 		case sayError:
 			m.said = errors.New(r.Error)
 		}

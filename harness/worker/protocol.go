@@ -4,6 +4,8 @@
 package worker
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/torture-harness/torture/workloads"
@@ -63,6 +65,25 @@ const (
 	doDrop   = "drop"    // a renewer prolongs Held no more
 )
 
+// parseCommand reads a line. What a command is about comes with it.
+func parseCommand(line []byte) (Command, error) {
+	var c Command
+	if err := json.Unmarshal(line, &c); err != nil {
+		return c, err
+	}
+	switch c.Do {
+	case doStep:
+		if c.Step == nil {
+			return c, fmt.Errorf("%q without a step", c.Do)
+		}
+	case doAdopt, doKept, doLost, doDrop:
+		if c.Held == nil {
+			return c, fmt.Errorf("%q without a grant", c.Do)
+		}
+	}
+	return c, nil
+}
+
 // Report is a line from a child to the supervisor.
 type Report struct {
 	Say      string              `json:"say"`
@@ -90,3 +111,26 @@ const (
 	sayKept     = "kept"     // a renewer has prolonged Held for the first time
 	sayLost     = "lost"     // or could not
 )
+
+// parseReport reads a line. What a report is about comes with it.
+func parseReport(line []byte) (Report, error) {
+	var r Report
+	if err := json.Unmarshal(line, &r); err != nil {
+		return r, err
+	}
+	switch r.Say {
+	case sayProgress:
+		if r.Progress == nil {
+			return r, fmt.Errorf("%q without an operation", r.Say)
+		}
+	case sayHeld, sayDropped, sayKept, sayLost:
+		if r.Held == nil {
+			return r, fmt.Errorf("%q without a grant", r.Say)
+		}
+	case sayDone:
+		if r.Error == "" && (r.Done == nil || r.Held == nil) {
+			return r, fmt.Errorf("%q without what was done", r.Say)
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,23 @@
+package main
+
+// targets are the packages that decide what a run comes to: the models, the
+// reduction, the rules of the other properties, and the outcome tables.
+var targets = []target{
+	{dir: "workloads/outcome", quick: []stage{{run: "^TestTable", histories: 1}}},
+	{
+		dir: "checkers",
+		files: []string{
+			"model.go", "evidence.go", "cluster.go", "register.go", "stale_overwrite.go", "fence_order.go", "rmw_atomic.go",
+			"lease_exclusion.go", "token_order.go", "durability.go", "progress.go", "refusal.go",
+			"journal.go", "exposure.go", "landed.go", "linearizability.go", "stall.go", "status.go", "wish.go",
+		},
+		quick: []stage{
+			{run: "^Test", skip: random, histories: 1},
+			{run: random, skip: "Jepsen", histories: 2000},
+			{run: "^TestBrute", histories: 10_000},
+		},
+	},
+}
+
+// random histories take longer than those made by hand.
+const random = "^Test(Brute|JournalOfAStore|Window|ExplainIsSmall|Jepsen|Mutants)"
