@@ -21,6 +21,7 @@ func warn(res result.Result) {
 }
 
 func checkCommand() *cobra.Command {
+	var onlyValidate bool
 	var file fileFlags
 	cmd := &cobra.Command{
 		Use:   "check DIR|FILE",
@@ -30,12 +31,19 @@ servers and changes no file. Exit codes as for compare; 2 if a file cannot be re
 
 A single file is judged by --model: EDN as Jepsen and Knossos write it, a log of
 Jepsen, JSON lines, or the history.jsonl of a cell (docs/histories.md). Its exit
-codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided.`,
+codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided.
+
+With --validate-only it asks of a folder's histories, or of one history.jsonl,
+whether they can be judged, in little memory however long they are.`,
 		Example: `  torture check results/latest
   torture check results/latest/cells/setnx.pause-holder
-  torture check history.edn --model cas-register --html history.html`,
+  torture check history.edn --model cas-register --html history.html
+  torture check --validate-only history.jsonl`,
 		Args: exactly(1, "one run folder, or one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if onlyValidate {
+				return validateOnly(args[0])
+			}
 			if isFile(args[0]) {
 				return checkFile(cmd.Context(), args[0], file)
 			}
@@ -62,5 +70,6 @@ codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided.`,
 		},
 	}
 	file.add(cmd)
+	cmd.Flags().BoolVar(&onlyValidate, "validate-only", false, "say whether the histories can be judged, and judge nothing")
 	return cmd
 }

@@ -47,7 +47,7 @@ func (c *collection) invoked(op *opened) error {
 		// As many as the rest of the file will have if it goes on like this:
 		// growing bit by bit would take up more than twice as much for a while.
 		whole := float64(len(c.h.Operations)) * float64(c.size) / float64(c.bytes)
-		c.h.Operations = slices.Grow(c.h.Operations, max(len(c.h.Operations)/8, int(whole*1.01)-len(c.h.Operations), 64))
+		c.h.Operations = slices.Grow(c.h.Operations, max(len(c.h.Operations)/8, int(whole*1.1)-len(c.h.Operations), 64))
 	}
 	c.h.Operations = append(c.h.Operations, op.Operation)
 	c.ids.add(op.slot)
