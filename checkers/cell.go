@@ -15,6 +15,12 @@ type cell struct {
 	resources []*evidence
 	journal   *journal // nil if there is none
 	pauses    []history.Pause
+	stops     spans[history.Pause]                // all of them
+	delays    spans[history.Pause]                // those that only held requests
+	victims   map[string]*victim                  // by worker
+	asked     map[bool]*spans[*history.Operation] // operations of workers, by: the store is asked, not the lock
+	kinds     map[history.Kind]bool               // of operations
+	stalls    map[string]*spans[[2]int64]         // by worker
 	fault     string
 	locked    bool // there is a lock
 	// lossAllowed: the fault or the guard may lose acknowledged writes, since
@@ -55,10 +61,15 @@ func newCell(ctx context.Context, h *history.History, entries []history.JournalE
 		c.answers[e] = map[Property][2]answer{}
 		e.limits = l
 	}
+	c.sortPauses()
 	for _, e := range c.resources {
 		for _, w := range e.writes {
-			w.arrive(c.pauses)
+			w.arrive(&c.delays)
 		}
+	}
+	c.survey()
+	if len(c.pauses) > 0 { // or nobody will ask
+		c.exposeToPauses()
 	}
 	if entries != nil {
 		c.journal = readJournal(entries, c.resources, c.lossAllowed)

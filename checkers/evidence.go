@@ -23,6 +23,8 @@ type evidence struct {
 	ordered  []*cluster        // once asked for
 	limits   limits            // of searches through it
 	gaveUp   string            // why the last of them came to nothing
+	wrote    []*grant          // those of all writes by their returns, once asked for
+	doubts   *doubts           // once asked for
 }
 
 // grant is one successful acquisition. Grants are ordered by real time only.
@@ -58,9 +60,9 @@ type write struct {
 }
 
 // arrive works out when the write can have reached the store.
-func (w *write) arrive(pauses []history.Pause) {
+func (w *write) arrive(delays *spans[history.Pause]) {
 	w.due = w.op.Call
-	for _, p := range pauses {
+	for p := range delays.over(w.op.Return, w.op.Call) {
 		if p.Delays(w.op) {
 			w.due = max(w.due, p.To)
 		}
@@ -118,11 +120,12 @@ func gather(h *history.History) []*evidence {
 			e.writes, e.byID[op.WriteID] = append(e.writes, w), w
 		}
 	}
+	want := wantedBy(h)
 	var all []*evidence
 	for _, e := range parts {
 		slices.SortStableFunc(e.grants, func(a, b *grant) int { return cmp.Compare(a.ret, b.ret) })
 		reduce(e)
-		e.wishes = wishes(h, e)
+		e.wishes = wishes(e, want)
 		for _, w := range e.wishes {
 			if g := e.granted[w.grant]; g != nil {
 				g.wanted = w.from

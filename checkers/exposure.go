@@ -60,7 +60,8 @@ func (c *cell) late(e *evidence, counts func(w *write, newer *cluster) bool) []e
 		if !w.sent() || newest[known] <= w.grant.ret {
 			continue
 		}
-		for _, n := range slices.Backward(accepted[:known]) {
+		for i := known; newest[i] > w.grant.ret; i-- { // there is no other before
+			n := accepted[i-1]
 			if w.grant.ret < n.grantCall && counts(w, n) {
 				out = append(out, w.exposed())
 				break
@@ -77,7 +78,7 @@ func (c *cell) disturbed(all []exposure) []exposure {
 		return all
 	}
 	return slices.DeleteFunc(all, func(x exposure) bool {
-		return !slices.ContainsFunc(c.pauses, func(p history.Pause) bool { return p.From < x.to && p.To > x.from })
+		return !anyOf(c.stops.over(x.to, x.from), func(history.Pause) bool { return true })
 	})
 }
 
@@ -124,12 +125,16 @@ func (g *grant) ended() int64 {
 // another client, from its read to its answer.
 func contended(e *evidence) []exposure {
 	var out []exposure
+	latest := []int64{past}      // return of the effective ones among the first so many
 	for i, w := range e.writes { // by call
+		if latest = append(latest, latest[i]); w.effective {
+			latest[i+1] = max(latest[i], w.ret)
+		}
 		if !w.sent() {
 			continue
 		}
-		for _, x := range e.writes[:i] {
-			if x.effective && x.op.Client != w.op.Client && x.ret > w.basis.Call {
+		for j := i; latest[j] > w.basis.Call; j-- {
+			if x := e.writes[j-1]; x.effective && x.op.Client != w.op.Client && x.ret > w.basis.Call {
 				out = append(out, w.exposed())
 				break
 			}

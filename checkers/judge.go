@@ -115,9 +115,14 @@ func (c *cell) finding(o outcome, promise Promise, minExposures int) Finding {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.op, b.op))
 	})
 	exposed := o.exposures
-	known := map[string]bool{}
+	known := map[string]bool{} // the culprits, to: it is exposed by the rule
+	for _, k := range o.culprits {
+		known[k.op] = false
+	}
 	for _, x := range exposed {
-		known[x.op] = true
+		if _, culprit := known[x.op]; culprit {
+			known[x.op] = true
+		}
 	}
 	var hit []exposure
 	for _, k := range o.culprits { // a violation is an exposure, whatever the rule says

@@ -1,6 +1,7 @@
 package checkers
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,10 +22,7 @@ var stoppedAfter = map[string][]history.Kind{
 // renewed and nobody asks before a write, clients make sure of their lock by what
 // the renewals have told them: they have only read when they reach P4.
 func (c *cell) lastStep(point string) []history.Kind {
-	does := func(kind history.Kind) bool {
-		return slices.ContainsFunc(c.h.Operations, func(op history.Operation) bool { return op.Kind == kind })
-	}
-	if point == "P4" && does(history.Renew) && !does(history.Check) {
+	if point == "P4" && c.kinds[history.Renew] && !c.kinds[history.Check] {
 		return stoppedAfter["P3"]
 	}
 	return stoppedAfter[point]
@@ -40,28 +38,28 @@ const insideWrite = "between"
 // and writing, and another worker got the lock. A delay held a write until
 // another worker had got the lock. The stop of a server kept somebody waiting.
 func (c *cell) landed(p history.Pause) bool {
+	v := c.victims[p.Worker]
 	switch {
 	case p.Kind == pauseServer:
 		return c.missed(p)
+	case v == nil:
+		return false
 	case p.Delay:
-		return slices.ContainsFunc(c.resources, func(e *evidence) bool {
-			return slices.ContainsFunc(e.writes, func(w *write) bool { return p.Delays(w.op) && c.overtaken(e, w.grant, p) })
-		})
+		return anyOf(v.sent.over(p.From+1, p.To-1), func(w written) bool { return p.Delays(w.op) && c.overtaken(w.e, w.grant, p) })
+	case !c.locked:
+		return anyOf(v.updates.over(p.From+1, p.To-1), func(w written) bool { return p.Point != "" || c.overtaken(w.e, w.grant, p) })
+	}
+	held := &v.held
+	if p.Point == insideWrite {
+		held = &v.heldToReturn
 	}
 	last := c.lastStep(p.Point)
-	return slices.ContainsFunc(c.resources, func(e *evidence) bool {
-		if !c.locked {
-			return slices.ContainsFunc(e.writes, func(w *write) bool {
-				return w.op.Worker == p.Worker && w.basis.Return <= p.From && w.op.Call >= p.To && (p.Point != "" || c.overtaken(e, w.grant, p))
-			})
+	return anyOf(held.over(p.From+1, p.To-1), func(g holding) bool {
+		caught := g.stoppedAt(p, last)
+		if p.Point == "" {
+			caught = g.stoppedInside(p)
 		}
-		return slices.ContainsFunc(e.grants, func(g *grant) bool {
-			caught := g.stoppedAt(p, last)
-			if p.Point == "" {
-				caught = g.stoppedInside(p)
-			}
-			return g.worker == p.Worker && caught && c.overtaken(e, g, p)
-		})
+		return caught && c.overtaken(g.e, g.grant, p)
 	})
 }
 
@@ -69,10 +67,7 @@ func (c *cell) landed(p history.Pause) bool {
 // while it was stopped. Which operations go to it is told by its name.
 func (c *cell) missed(p history.Pause) bool {
 	ofStore := strings.HasPrefix(p.Worker, "postgres")
-	return slices.ContainsFunc(c.h.Operations, func(op history.Operation) bool {
-		toStore := op.Kind == history.Read || op.Kind == history.Claim || op.Kind == history.Write
-		return op.Worker != "" && toStore == ofStore && op.Call < p.To && op.Return > p.From
-	})
+	return anyOf(c.asked[ofStore].over(p.To, p.From), func(*history.Operation) bool { return true })
 }
 
 // stoppedAt: the last step under the grant before the pause is that of the
@@ -109,14 +104,28 @@ func (g *grant) stoppedInside(p history.Pause) bool {
 
 // overtaken: another worker was given a newer grant before the pause ended.
 func (c *cell) overtaken(e *evidence, g *grant, p history.Pause) bool {
-	if c.locked {
-		return slices.ContainsFunc(e.grants, func(h *grant) bool {
-			return h.worker != p.Worker && g.olderThan(h) && h.ret < p.To
-		})
+	all := e.grants
+	if !c.locked {
+		all = e.ofWrites()
 	}
-	return slices.ContainsFunc(e.writes, func(w *write) bool {
-		return w.op.Worker != p.Worker && g.olderThan(w.grant) && w.grant.ret < p.To
-	})
+	from, _ := slices.BinarySearchFunc(all, p.To, func(h *grant, to int64) int { return cmp.Compare(h.ret, to) })
+	for i := from; i > 0 && all[i-1].ret > g.ret; i-- { // what returned earlier is not newer
+		if h := all[i-1]; h.worker != p.Worker && g.olderThan(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofWrites are the grants of all writes, by their returns.
+func (e *evidence) ofWrites() []*grant {
+	if e.wrote == nil {
+		for _, w := range e.writes {
+			e.wrote = append(e.wrote, w.grant)
+		}
+		slices.SortStableFunc(e.wrote, func(a, b *grant) int { return cmp.Compare(a.ret, b.ret) })
+	}
+	return e.wrote
 }
 
 // pausesOf counts the pauses that caused these exposures: several clients
@@ -124,8 +133,8 @@ func (c *cell) overtaken(e *evidence, g *grant, p history.Pause) bool {
 func (c *cell) pausesOf(all []exposure) int {
 	hit := map[string]bool{}
 	for _, x := range all {
-		for _, p := range slices.Backward(c.pauses) {
-			if (x.worker == "" || x.worker == p.Worker) && p.From < x.to && p.To > x.from {
+		for p := range c.stops.over(x.to, x.from) {
+			if x.worker == "" || x.worker == p.Worker {
 				hit[p.ID] = true
 				break
 			}

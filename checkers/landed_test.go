@@ -75,6 +75,7 @@ func TestLanded(t *testing.T) {
 // own worker unless it may be anybody's.
 func TestPausesOf(t *testing.T) {
 	c := &cell{pauses: []history.Pause{{ID: "p1", Worker: "A", From: 10, To: 20}, {ID: "p2", Worker: "A", From: 30, To: 40}, {ID: "p3", Worker: "B", From: 50, To: 60}}}
+	c.sortPauses()
 	for _, x := range []struct {
 		name string
 		of   []exposure

@@ -215,7 +215,5 @@ func (c *cell) grantsOverlap() string {
 
 // stoppedDuring: the worker of a grant was stopped while it was acquiring.
 func (c *cell) stoppedDuring(g *grant) bool {
-	return slices.ContainsFunc(c.pauses, func(p history.Pause) bool {
-		return p.Worker == g.worker && !p.Delay && p.From < g.ret && p.To > g.call
-	})
+	return anyOf(c.stops.over(g.ret, g.call), func(p history.Pause) bool { return p.Worker == g.worker && !p.Delay })
 }

@@ -1,7 +1,9 @@
 package checkers
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/torture-harness/torture/harness/history"
@@ -82,8 +84,13 @@ func (e *evidence) takenAfter(moment int64, locked bool) *history.Operation {
 // killed worker is nobody's, whoever renews it.
 func starved(e *evidence, healed, ttl int64, killed map[string]int64) []culprit {
 	var out []culprit
+	kept := []int64{past} // until when the first so many grants held the lock
+	for i, g := range e.grants {
+		kept = append(kept, max(kept[i], g.renewedUntil(killed)))
+	}
 	for _, wish := range joined(e.wishes) {
-		begin := max(wish.from, healed)
+		before, _ := slices.BinarySearchFunc(e.grants, wish.from, func(g *grant, from int64) int { return cmp.Compare(g.ret, from) })
+		begin := max(wish.from, healed, kept[before])
 		check := func(end int64) {
 			if end-begin <= untakeable*ttl {
 				return
@@ -94,12 +101,12 @@ func starved(e *evidence, healed, ttl int64, killed map[string]int64) []culprit 
 					"the lock of %s was wanted for %v, by %s among others, and given to nobody", e.name, time.Duration(end-begin).Round(time.Millisecond), wish.client)},
 			})
 		}
-		for _, g := range e.grants { // by return
+		for i, g := range e.grants[before:] { // by return
 			if g.ret > wish.to {
 				break
 			}
 			check(g.ret)
-			begin = max(begin, g.renewedUntil(killed))
+			begin = max(begin, kept[before+i+1])
 		}
 		check(wish.to)
 	}

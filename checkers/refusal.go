@@ -57,32 +57,40 @@ func never(*evidence, refusal) bool { return false }
 
 // newerMayRefuse: a newer grant has written.
 func newerMayRefuse(e *evidence, r refusal) bool {
-	return slices.ContainsFunc(e.writes, func(w *write) bool {
-		return w.mayHaveEffect() && w.grant != r.grant && r.mayFollow(w.op, w.grant)
+	return anyOf(e.doubt().grants.over(r.op.Return, r.since()), func(w *write) bool {
+		return w.grant != r.grant && r.mayFollow(w.op, w.grant)
 	})
+}
+
+// since is what a grant must have returned after that may be newer.
+func (r refusal) since() int64 {
+	if r.grant == nil {
+		return past
+	}
+	return r.grant.call - 1
 }
 
 // ownerMayRefuse: another has marked the row since this grant did, whichever of
 // them is the older.
 func ownerMayRefuse(e *evidence, r refusal) bool {
 	var marked int64
-	for _, c := range e.claims { // by call
-		if c.Grant == r.op.Grant && c.Outcome == history.OK && c.Return <= r.op.Call {
+	own := e.claims
+	if r.grant != nil && r.grant.acquire != nil {
+		own = r.grant.under
+	}
+	for _, c := range own { // by call
+		if c.Kind == history.Claim && c.Grant == r.op.Grant && c.Outcome == history.OK && c.Return <= r.op.Call {
 			marked = c.Call
 		}
 	}
-	return slices.ContainsFunc(e.claims, func(c *history.Operation) bool {
-		return c.Grant != r.op.Grant && (c.Outcome == history.OK || c.Outcome == history.Info) &&
-			c.Call < r.op.Return && c.Return > marked
-	})
+	return anyOf(e.doubt().marks.over(r.op.Return, marked), func(c *history.Operation) bool { return c.Grant != r.op.Grant })
 }
 
 // requestMayRefuse: the same client has written under the same grant before, so
 // this may be the same request once more.
 func requestMayRefuse(e *evidence, r refusal) bool {
-	return slices.ContainsFunc(e.writes, func(w *write) bool {
-		return w.mayHaveEffect() && w.op.Client == r.op.Client && w.op.Grant == r.op.Grant && w.op.Call < r.op.Call
-	})
+	first, wrote := e.doubt().first[request{r.op.Client, r.op.Grant}]
+	return wrote && first < r.op.Call
 }
 
 // leaseMayRefuse: the key of the lock may have been gone, for its lease had
@@ -93,20 +101,15 @@ func leaseMayRefuse(_ *evidence, r refusal) bool {
 
 // fencedMayRefuse: a newer grant has written, or this one has written before.
 func fencedMayRefuse(e *evidence, r refusal) bool {
-	return slices.ContainsFunc(e.writes, func(w *write) bool {
-		return w.mayHaveEffect() && r.mayFollow(w.op, w.grant)
-	})
+	return anyOf(e.doubt().grants.over(r.op.Return, r.since()), func(w *write) bool { return r.mayFollow(w.op, w.grant) })
 }
 
 // claimMayRefuse: a newer grant has claimed, or this one claims again. Several
 // writes of one grant are fine here.
 func claimMayRefuse(e *evidence, r refusal) bool {
-	return slices.ContainsFunc(e.claims, func(c *history.Operation) bool {
+	return anyOf(e.doubt().claims.over(r.op.Return, r.since()), func(c *history.Operation) bool {
 		g := e.granted[c.Grant]
-		if g == r.grant && r.op.Kind == history.Write {
-			return false
-		}
-		return (c.Outcome == history.OK || c.Outcome == history.Info) && r.mayFollow(c, g)
+		return !(g == r.grant && r.op.Kind == history.Write) && r.mayFollow(c, g)
 	})
 }
 
@@ -124,10 +127,7 @@ func (r refusal) mayFollow(op *history.Operation, g *grant) bool {
 
 // versionMayRefuse: another write may have come after the read.
 func versionMayRefuse(e *evidence, r refusal) bool {
-	return slices.ContainsFunc(e.writes, func(w *write) bool {
-		return w.mayHaveEffect() && w.op != r.op && w.op.WriteID != r.op.Basis &&
-			w.op.Call < r.op.Return && w.ret > r.basis.Call
-	})
+	return anyOf(e.doubt().writes.over(r.op.Return, r.basis.Call), func(w *write) bool { return w.op != r.op && w.op.WriteID != r.op.Basis })
 }
 
 func (r refusal) unjustified() culprit {

@@ -40,10 +40,8 @@ func (c *cell) stalled(k culprit) int64 {
 // lost is the time until then in which a grant could not go on.
 func (c *cell) lost(g *grant, until int64) int64 {
 	var gaps [][2]int64
-	for _, s := range c.h.Events {
-		if s.Type == history.TypeStall && s.Worker == g.worker {
-			gaps = append(gaps, [2]int64{s.Time - s.Gap, s.Time})
-		}
+	if stalls := c.stalls[g.worker]; stalls != nil {
+		gaps = slices.Collect(stalls.over(until, g.call))
 	}
 	for _, op := range append([]*history.Operation{g.acquire}, g.under...) {
 		gaps = append(gaps, [2]int64{op.Call + usual, op.Completed})

@@ -14,10 +14,30 @@ type wish struct {
 	grant    string // the one it ended with, "" if it was in vain
 }
 
+// wanted is what clients said of their wishes.
+type wanted struct {
+	events map[string][]*history.Event // by resource
+	killed map[string]int64
+	end    int64 // of the history
+}
+
+func wantedBy(h *history.History) wanted {
+	out := wanted{events: map[string][]*history.Event{}, killed: kills(h)}
+	if n := len(h.Operations); n > 0 {
+		out.end = h.Operations[n-1].Call
+	}
+	for i := range h.Events {
+		if ev := &h.Events[i]; ev.Type == history.TypeWant || ev.Type == history.TypeGiveUp {
+			out.events[ev.Resource] = append(out.events[ev.Resource], ev)
+		}
+	}
+	return out
+}
+
 // wishes are those of all clients for one resource, by their beginnings. A wish
 // begins when the client says so, or else with its first attempt; it ends with
 // a grant, when the client gives up or is killed, or with its last attempt.
-func wishes(h *history.History, e *evidence) []wish {
+func wishes(e *evidence, want wanted) []wish {
 	type moment struct {
 		at     int64
 		client string
@@ -36,19 +56,11 @@ func wishes(h *history.History, e *evidence) []wish {
 				return true
 			}})
 	}
-	end := int64(0)
-	if n := len(h.Operations); n > 0 {
-		end = h.Operations[n-1].Call
-	}
-	killed := kills(h)
-	for _, ev := range h.Events {
-		if ev.Resource != e.name {
-			continue
-		}
+	for _, ev := range want.events[e.name] {
 		switch ev.Type {
 		case history.TypeWant:
-			until := end
-			if at, dead := killed[ev.Worker]; dead {
+			until := want.end
+			if at, dead := want.killed[ev.Worker]; dead {
 				until = at
 			}
 			moments = append(moments, moment{ev.Time, ev.Client, func(w *wish) bool { w.to = max(w.to, until); return false }})
