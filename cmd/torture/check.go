@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torture-harness/torture/harness"
+	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/report"
 	"github.com/torture-harness/torture/harness/result"
 )
@@ -27,9 +28,13 @@ func checkCommand() *cobra.Command {
 		Long: `Judges the histories of a run folder, or of one of its cells, again. It needs no
 servers and changes no file. Exit codes as for compare; 2 if a file cannot be read.`,
 		Example: `  torture check results/latest
-  torture check results/latest/cells/setnx.pause-holder`,
+  torture check results/latest/cells/setnx.pause-holder
+  torture check results/latest/cells/setnx.pause-holder/counterexamples/stale-overwrite.r00.jsonl`,
 		Args: exactly(1, "one run folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if history.IsPiece(args[0]) {
+				return checkPiece(args[0])
+			}
 			if report.IsClaims(args[0]) {
 				return checkClaims(cmd.Context(), args[0])
 			}
@@ -42,6 +47,9 @@ servers and changes no file. Exit codes as for compare; 2 if a file cannot be re
 				return err
 			}
 			warn(res)
+			if err := report.Counterexamples(os.Stdout, res, screen.width()); err != nil {
+				return err
+			}
 			fmt.Printf("\n%s\n", res.Status)
 			if res.ExitCode != 0 {
 				return exit(res.ExitCode)
