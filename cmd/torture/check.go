@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torture-harness/torture/harness"
+	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/report"
 	"github.com/torture-harness/torture/harness/result"
 )
@@ -37,6 +38,7 @@ With --validate-only it asks of a folder's histories, or of one history.jsonl,
 whether they can be judged, in little memory however long they are.`,
 		Example: `  torture check results/latest
   torture check results/latest/cells/setnx.pause-holder
+  torture check results/latest/cells/setnx.pause-holder/counterexamples/stale-overwrite.r00.jsonl
   torture check history.edn --model cas-register --html history.html
   torture check --validate-only history.jsonl`,
 		Args: exactly(1, "one run folder, or one file"),
@@ -44,11 +46,17 @@ whether they can be judged, in little memory however long they are.`,
 			if onlyValidate {
 				return validateOnly(args[0])
 			}
+			if !isFile(args[0]) || history.IsPiece(args[0]) {
+				if err := file.unused(cmd, args[0]); err != nil {
+					return err
+				}
+			}
+			if history.IsPiece(args[0]) {
+				return checkPiece(args[0])
+			}
 			if isFile(args[0]) {
 				return checkFile(cmd.Context(), args[0], file)
 			}
-			if err := file.unused(cmd, args[0]); err != nil {
-				return err
 			}
 			if report.IsClaims(args[0]) {
 				return checkClaims(cmd.Context(), args[0])
@@ -62,6 +70,9 @@ whether they can be judged, in little memory however long they are.`,
 				return err
 			}
 			warn(res)
+			if err := report.Counterexamples(os.Stdout, res, screen.width()); err != nil {
+				return err
+			}
 			fmt.Printf("\n%s\n", res.Status)
 			if res.ExitCode != 0 {
 				return exit(res.ExitCode)
