@@ -254,6 +254,11 @@ func TestBruteForce(t *testing.T) {
 				}
 				bad++
 				k := result.Keys[0]
+				for _, op := range k.Culprits {
+					if op.Return > k.Prefix.Return {
+						t.Fatalf("the prefix that ends with %s does not hold the culprit %s\n%s", Sentence(k.Prefix), Sentence(op), tell(h))
+					}
+				}
 				if m.brute(weakened(k.entries, k.keep)) {
 					t.Fatalf("the counterexample %v is none\n%s", k.keep, tell(h))
 				}
