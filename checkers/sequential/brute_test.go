@@ -3,6 +3,7 @@ package sequential
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -50,73 +51,115 @@ func (m *Model) brute(es []entry) bool {
 	return try(initial)
 }
 
-// random is a small history as a file could hold it. Half of the time each
-// value is written once.
+// random is a small history as a file could hold it: what a store said that
+// mostly keeps to the model. Half of the time each value is written once.
 func random(r *rand.Rand, m *Model) *foreign.History {
-	h := &foreign.History{File: "random", Format: foreign.EDN}
-	n := 1 + r.IntN(7)
-	unique := r.IntN(2) == 0
-	values := 1 + r.IntN(4)
-	value := func() foreign.Value { return number(1 + r.IntN(values)) }
-	open := map[int]int{} // process to operation
-	process := 0
-	var place int64
-	for len(h.Operations) < n || len(open) > 0 {
-		place++
-		if len(h.Operations) < n && (len(open) == 0 || len(open) < 4 && r.IntN(2) == 0) {
-			op := foreign.Operation{Process: fmt.Sprint(process), Call: place, Return: foreign.Never, Invoked: foreign.Position{Line: int(place), Column: 1}}
-			id := value()
-			if unique {
-				id = number(len(h.Operations) + 1)
-			}
-			seen := number(1 + r.IntN(n))
-			if !unique {
-				seen = value()
-			}
-			if r.IntN(8) == 0 {
-				seen = foreign.Value{}
-			}
-			switch m {
-			case &mutex, &ownerMutex:
-				op.F = []string{"acquire", "release"}[r.IntN(2)]
-				op.Value = number(1 + r.IntN(2))
-			default:
-				switch k := r.IntN(5); {
-				case k < 2:
-					op.F, op.Value = "read", seen
-				case k == 2 && m == &casRegister || k == 3 && m == &casRegister:
-					op.F, op.Value = "cas", foreign.Value{Kind: foreign.Vector, Items: []foreign.Value{seen, id}}
-				default:
-					op.F, op.Value = "write", id
-					if r.IntN(20) == 0 {
-						op.Value = foreign.Value{}
-					}
-					if m == &fencedRegister {
-						op.Value = foreign.Value{Kind: foreign.Vector, Items: []foreign.Value{op.Value, number(r.IntN(3))}}
-					}
-				}
-			}
-			open[process] = len(h.Operations)
-			process++
-			h.Operations = append(h.Operations, op)
-			continue
-		}
-		for p, i := range open { // any of them: the order of a map is as good as another
-			op := &h.Operations[i]
-			delete(open, p)
-			switch r.IntN(10) {
-			case 0, 1:
-				op.End, op.Completed = place, foreign.Position{Line: int(place), Column: 1}
-			case 2:
-				op.Outcome, op.Return, op.End = foreign.Failed, place, place
-			default:
-				op.Outcome, op.Return, op.End = foreign.OK, place, place
-			}
-			op.Completed = foreign.Position{Line: int(place), Column: 1}
-			break
+	g := &generator{Rand: r, m: m, in: interner{}, store: initial, unique: r.IntN(2) == 0, values: 1 + r.IntN(4), open: map[int]bool{}}
+	n := 1 + r.IntN(8)
+	for len(g.ops) < n || len(g.open) > 0 {
+		g.place++
+		if len(g.ops) < n && (len(g.open) == 0 || len(g.open) < 4 && r.IntN(2) == 0) {
+			g.invoke()
+		} else {
+			g.complete()
 		}
 	}
-	return h
+	return &foreign.History{File: "random", Format: foreign.EDN, Operations: g.ops}
+}
+
+type generator struct {
+	*rand.Rand
+	m      *Model
+	in     interner
+	store  state
+	unique bool
+	values int
+	ops    []foreign.Operation
+	open   map[int]bool // operations; true once they have taken effect
+	place  int64
+}
+
+// value is one to write.
+func (g *generator) value() foreign.Value {
+	switch {
+	case g.IntN(12) == 0:
+		return foreign.Value{}
+	case g.unique:
+		return number(len(g.ops) + 1)
+	}
+	return number(1 + g.IntN(g.values))
+}
+
+// seen is mostly what the store holds.
+func (g *generator) seen() foreign.Value {
+	if g.IntN(5) > 0 {
+		return g.holds()
+	}
+	return []foreign.Value{{}, number(1 + g.IntN(len(g.ops)+1))}[min(1, g.IntN(6))]
+}
+
+func (g *generator) holds() foreign.Value {
+	for text, n := range g.in {
+		if n == g.store.value {
+			return foreign.Value{Kind: foreign.Integer, Text: text}
+		}
+	}
+	return foreign.Value{}
+}
+
+func (g *generator) invoke() {
+	op := foreign.Operation{Process: fmt.Sprint(len(g.ops)), Call: g.place, Return: foreign.Never, Invoked: foreign.Position{Line: int(g.place), Column: 1}}
+	k := g.IntN(5)
+	switch {
+	case !g.m.register:
+		op.F, op.Value = []string{"acquire", "release"}[k%2], number(1+g.IntN(2))
+	case k < 2:
+		op.F, op.Value = "read", g.seen()
+	case k < 4 && g.m == &casRegister:
+		op.F, op.Value = "cas", foreign.Value{Kind: foreign.Vector, Items: []foreign.Value{g.seen(), g.value()}}
+	default:
+		op.F, op.Value = "write", g.value()
+		if g.m == &fencedRegister {
+			op.Value = foreign.Value{Kind: foreign.Vector, Items: []foreign.Value{op.Value, number(g.IntN(3))}}
+		}
+	}
+	g.ops = append(g.ops, op)
+	g.open[len(g.ops)-1] = g.IntN(2) == 0 && g.effect(len(g.ops)-1)
+}
+
+// effect lets the store do what an operation asks, if it may.
+func (g *generator) effect(i int) bool {
+	a, err := g.m.read(&g.ops[i], &g.in)
+	if err != nil {
+		panic(err)
+	}
+	next, legal := g.m.apply(g.store, a)
+	if legal {
+		g.store = next
+	}
+	return legal
+}
+
+func (g *generator) complete() {
+	open := slices.Sorted(maps.Keys(g.open))
+	i := open[g.IntN(len(open))]
+	op := &g.ops[i]
+	if op.F == "read" && g.IntN(4) > 0 {
+		op.Value = g.holds()
+	}
+	done := g.open[i] || g.effect(i)
+	delete(g.open, i)
+	switch k := g.IntN(20); {
+	case k < 5: // nobody knows
+	case done && k < 19, !done && k < 8:
+		op.Outcome = foreign.OK
+	default:
+		op.Outcome = foreign.Failed
+	}
+	op.End, op.Completed = g.place, foreign.Position{Line: int(g.place), Column: 1}
+	if op.Outcome != foreign.Unknown {
+		op.Return = g.place
+	}
 }
 
 func number(n int) foreign.Value {
@@ -211,6 +254,11 @@ func TestBruteForce(t *testing.T) {
 				}
 				bad++
 				k := result.Keys[0]
+				for _, op := range k.Culprits {
+					if op.Return > k.Prefix.Return {
+						t.Fatalf("the prefix that ends with %s does not hold the culprit %s\n%s", Sentence(k.Prefix), Sentence(op), tell(h))
+					}
+				}
 				if m.brute(weakened(k.entries, k.keep)) {
 					t.Fatalf("the counterexample %v is none\n%s", k.keep, tell(h))
 				}

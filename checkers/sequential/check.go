@@ -117,7 +117,7 @@ func (m *Model) judge(name string, es []entry, l limits, budget time.Duration) (
 	k := Key{Name: name, Verdict: Linearizable, Operations: len(es), entries: es}
 	begun := time.Now()
 	reduced := m.reduce(es)
-	direct, culprits := m.clusters(reduced)
+	direct, _ := m.clusters(reduced)
 	var searched answer
 	var why spent
 	switch direct {
@@ -144,20 +144,14 @@ func (m *Model) judge(name string, es []entry, l limits, budget time.Duration) (
 		return k, nil
 	}
 	k.Verdict = NotLinearizable
-	return k, m.explain(&k, culprits, time.Since(begun), l)
+	return k, m.explain(&k, time.Since(begun), l)
 }
 
 // explain finds the culprits of a key that is not linearizable, and has
 // Porcupine confirm them. That has a budget of its own: a violation found in the
 // last moment of the search is to be shown as well.
-func (m *Model) explain(k *Key, culprits []*foreign.Operation, took time.Duration, l limits) error {
-	var start []int
-	for i, e := range k.entries {
-		if slices.Contains(culprits, e.op) {
-			start = append(start, i)
-		}
-	}
-	k.Prefix, k.keep = m.smallest(k.entries, start, took, l)
+func (m *Model) explain(k *Key, took time.Duration, l limits) error {
+	k.Prefix, k.keep = m.smallest(k.entries, took, l)
 	l.until = time.Now().Add(max(2*took, shrinkBudget))
 	if confirmed, _ := m.ask(m.reduce(weakened(k.entries, k.keep)), l); confirmed == legal {
 		return &Contradiction{k.Name}

@@ -87,7 +87,7 @@ func TestModels(t *testing.T) {
 		{"an unknown cas, seen", &casRegister, join(sequence("0 write 1"), one("1 invoke cas [1,2]"), one("1 info cas"), sequence("0 read 2")), true, ""},
 		{"an unknown cas that could not", &casRegister, join(sequence("0 write 1"), one("1 invoke cas [4,2]"), one("1 info cas"), sequence("0 read 2")), false, ""},
 		{"a chain against time", &casRegister, join(sequence("0 write 1"), one("1 invoke cas [1,2]"), sequence("2 cas [2,3]", "3 read 1"), one("1 ok cas [1,2]")), false, ""},
-		{"a ring", &casRegister, join(one("1 invoke cas [1,2]"), one("2 invoke cas [2,1]"), one("1 ok cas [1,2]"), one("2 ok cas [2,1]")), false, "2-4"},
+		{"a ring", &casRegister, join(one("1 invoke cas [1,2]"), one("2 invoke cas [2,1]"), one("1 ok cas [1,2]"), one("2 ok cas [2,1]")), false, "1-3"},
 
 		{"in turn", &mutex, sequence("0 acquire", "0 release", "1 acquire", "1 release"), true, ""},
 		{"held twice", &mutex, sequence("0 acquire", "1 acquire"), false, "1-2 3-4"},

@@ -48,18 +48,18 @@ func (m *Model) decide(es []entry, l limits) answer {
 }
 
 // smallest makes a counterexample small: first the shortest prefix, which ends
-// with the return of last, then as few certain operations as can be found in
-// time. start are some that are known to show it; nil if only the whole is known
-// to be illegal, which took so long to find out.
-func (m *Model) smallest(es []entry, start []int, took time.Duration, l limits) (last *foreign.Operation, keep []int) {
+// with the return of last; then, of what happened in it, as few certain
+// operations as can be found in time. es is illegal, which took so long to find
+// out.
+func (m *Model) smallest(es []entry, took time.Duration, l limits) (last *foreign.Operation, keep []int) {
 	l.until = time.Now().Add(max(shrinkSteps*took, shrinkBudget))
 	shows := func(keep []int) bool {
 		return m.decide(weakened(es, keep), l.within(max(2*took, stepBudget))) == illegal
 	}
-	prefix := shortestPrefix(es, shows)
-	last = es[prefix[len(prefix)-1]].op
-	if start == nil {
-		start = prefix
+	keep = shortestPrefix(es, shows)
+	last = es[keep[len(keep)-1]].op
+	if _, culprits := m.clusters(m.reduce(weakened(es, keep))); len(culprits) > 0 {
+		keep = slices.DeleteFunc(keep, func(i int) bool { return !slices.Contains(culprits, es[i].op) })
 	}
 	// Reads first: each that goes takes observations away, and with them the
 	// unknown writes that would make the next questions hard.
@@ -67,9 +67,9 @@ func (m *Model) smallest(es []entry, start []int, took time.Duration, l limits) 
 		func(e *entry) bool { return e.kind == reads },
 		func(*entry) bool { return true },
 	} {
-		start = without(es, start, only, shows, l)
+		keep = without(es, keep, only, shows, l)
 	}
-	return last, start
+	return last, keep
 }
 
 // shortestPrefix: every prefix of a linearizable history is linearizable, so
