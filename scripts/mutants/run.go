@@ -16,9 +16,9 @@ import (
 
 // binary is a package's tests with all its mutants.
 type binary struct {
-	path  string
-	dir   string
-	quick []stage
+	path   string
+	dir    string
+	stages []stage
 }
 
 // stage is a choice of tests.
@@ -50,7 +50,7 @@ func (p *mutated) build(ctx context.Context, work string) (*binary, error) {
 	if err := os.WriteFile(list, text, 0o644); err != nil {
 		return nil, err
 	}
-	b := &binary{path: filepath.Join(work, filepath.Base(p.dir)+".test"), dir: p.dir, quick: p.quick}
+	b := &binary{path: filepath.Join(work, filepath.Base(p.dir)+".test"), dir: p.dir, stages: p.stages}
 	compile := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", list, "-o", b.path, "./"+p.dir)
 	if out, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("compile the mutants of %s: %w\n%s", p.dir, err, out)
@@ -69,7 +69,7 @@ var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 
 // kill says which test catches a mutant, "" if none does.
 func (b *binary) kill(ctx context.Context, mutant int) (by string, err error) {
-	for _, s := range b.quick {
+	for _, s := range b.stages {
 		if by, err = b.ask(ctx, mutant, s); by != "" || err != nil {
 			return by, err
 		}
@@ -89,7 +89,7 @@ func (b *binary) ask(ctx context.Context, mutant int, s stage) (by string, err e
 	if s.skip == "" {
 		s.skip = "^$"
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -v "$0" -t "$1" && shift && exec "$@"`, strconv.Itoa(memory), strconv.Itoa(seconds),
+	cmd := exec.CommandContext(ctx, "sh", "-c", `ulimit -v "$0" && ulimit -t "$1" && shift && exec "$@"`, strconv.Itoa(memory), strconv.Itoa(seconds),
 		b.path, "-test.failfast", "-test.run", s.run, "-test.skip", s.skip)
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(mutant), "TORTURE_HISTORIES="+strconv.Itoa(s.histories))
@@ -106,6 +106,9 @@ func (b *binary) ask(ctx context.Context, mutant int, s stage) (by string, err e
 		return "its time: it did not end", nil
 	}
 	if m := failed.FindSubmatch(out); m != nil {
+		if mutant == 0 {
+			return string(out), nil
+		}
 		return string(m[1]), nil
 	}
 	if strings.Contains(string(out), "panic:") || strings.Contains(string(out), "fatal error:") {
