@@ -81,5 +81,12 @@ func reason(f checkers.Finding) string {
 	case checkers.Vacuous:
 		return "it was never at risk"
 	}
-	return fmt.Sprintf("it was at risk %d times and held", f.Exposures)
+	return fmt.Sprintf("it was at risk %s and held", times(f.Exposures))
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }

@@ -29,9 +29,9 @@ import (
 type target struct {
 	dir   string
 	files []string // none: all that are not tests
-	// quick are tests that need no servers; later stages, which take longer, are
+	// stages are tests that need no servers; later ones, which take longer, are
 	// asked only about what the earlier ones did not catch.
-	quick []stage
+	stages []stage
 }
 
 func main() {
@@ -46,6 +46,7 @@ var errSurvivors = errors.New("some mutants survive")
 func run() error {
 	only := flag.String("only", "", "only mutants whose name contains this")
 	list := flag.Bool("list", false, "list the mutants, run nothing")
+	quick := flag.Bool("quick", false, "leave out the last and longest stage of tests")
 	verbose := flag.Bool("v", false, "say what caught each")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -64,6 +65,9 @@ func run() error {
 	caught, all := 0, 0
 	var wrong []string
 	for _, t := range targets {
+		if *quick && len(t.stages) > 1 {
+			t.stages = t.stages[:len(t.stages)-1]
+		}
 		p, err := mutate(t)
 		if err != nil {
 			return err
