@@ -46,17 +46,14 @@ whether they can be judged, in little memory however long they are.`,
 			if onlyValidate {
 				return validateOnly(args[0])
 			}
-			if !isFile(args[0]) || history.IsPiece(args[0]) {
-				if err := file.unused(cmd, args[0]); err != nil {
-					return err
-				}
-			}
-			if history.IsPiece(args[0]) {
+			switch piece := history.IsPiece(args[0]); {
+			case isFile(args[0]) && (!piece || file.model != ""):
+				return checkFile(cmd.Context(), args[0], file)
+			case piece:
 				return checkPiece(args[0])
 			}
-			if isFile(args[0]) {
-				return checkFile(cmd.Context(), args[0], file)
-			}
+			if err := file.unused(cmd, args[0]); err != nil {
+				return err
 			}
 			if report.IsClaims(args[0]) {
 				return checkClaims(cmd.Context(), args[0])
