@@ -45,6 +45,9 @@ codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided.`,
 			if report.IsClaims(args[0]) {
 				return checkClaims(cmd.Context(), args[0])
 			}
+			if report.IsExplore(args[0]) {
+				return checkExploration(cmd.Context(), args[0])
+			}
 			res, err := harness.Check(cmd.Context(), args[0])
 			if err != nil {
 				return err

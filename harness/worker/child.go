@@ -91,7 +91,7 @@ func (c *child) run(lines *bufio.Scanner) error {
 	defer stop()
 	c.say(Report{Say: sayReady})
 	if len(c.setup.Cast) > 0 {
-		return c.play(lines, clients)
+		return c.play(lines, clients, locker)
 	}
 
 	ctx, finish := context.WithCancel(background)

@@ -47,6 +47,7 @@ type Command struct {
 	ID     int             `json:"id,omitempty"`     // of the Step; in the report of its end too
 	Step   *workloads.Step `json:"step,omitempty"`
 	Held   *workloads.Held `json:"held,omitempty"`
+	Role   *Role           `json:"role,omitempty"` // whom a new client plays in the place of Client
 }
 
 // What a Command can ask.
@@ -59,6 +60,7 @@ const (
 
 	doStep   = "step"    // Client does Step, after those it was given before
 	doGiveUp = "give-up" // Client gives up the request in hand
+	doRecast = "recast"  // a new client, in Role, takes the place of Client and its connection
 	doAdopt  = "adopt"   // Client acts under Held from now on; a renewer prolongs it
 	doKept   = "kept"    // the lease of Held is being prolonged by the renewer
 	doLost   = "lost"    // it was lost before the renewer could
@@ -75,6 +77,10 @@ func parseCommand(line []byte) (Command, error) {
 	case doStep:
 		if c.Step == nil {
 			return c, fmt.Errorf("%q without a step", c.Do)
+		}
+	case doRecast:
+		if c.Role == nil {
+			return c, fmt.Errorf("%q without a role", c.Do)
 		}
 	case doAdopt, doKept, doLost, doDrop:
 		if c.Held == nil {
