@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/torture-harness/torture/checkers"
+	"github.com/torture-harness/torture/harness/explore/view"
 	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/result"
 	"github.com/torture-harness/torture/workloads"
@@ -88,7 +89,7 @@ func JudgeCell(ctx context.Context, dir string) (result.Explored, error) {
 	for _, e := range entries {
 		j.journal[e.Resource] = append(j.journal[e.Resource], e)
 	}
-	j.views = Views(h)
+	j.views = view.Of(h)
 	return out, j.all(ctx, ran, &out)
 }
 

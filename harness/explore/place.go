@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/torture-harness/torture/harness/explore/view"
 	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/store"
 	"github.com/torture-harness/torture/harness/wire"
@@ -45,7 +46,7 @@ func (p *place) open(ctx context.Context) (err error) {
 	p.actors = make([]*actor, c.plan.Clients)
 	launched := make(chan error, len(p.actors))
 	for i := range p.actors {
-		a := &actor{worker: workerName(p.name, i), role: workerName(p.name, i)}
+		a := &actor{worker: view.WorkerName(p.name, Name(i)), role: view.WorkerName(p.name, Name(i))}
 		p.actors[i] = a
 		go func() { launched <- a.launch(ctx, c, places) }()
 	}

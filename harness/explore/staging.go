@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/torture-harness/torture/harness/explore/view"
 	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/worker"
 	"github.com/torture-harness/torture/workloads"
@@ -135,7 +136,7 @@ func (s *staging) say(at int64, f history.Fault) {
 
 // endLease ends the lease of a stopped client at the server.
 func (s *staging) endLease(ctx context.Context, client int) error {
-	f := s.fault(leaseFault, client)
+	f := s.fault(view.Lease, client)
 	f.Phase = history.Armed
 	at := history.Now()
 	s.say(at, f)
@@ -163,7 +164,7 @@ func (s *staging) seeEnd(ctx context.Context, client int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f := s.fault(leaseFault, client)
+	f := s.fault(view.Lease, client)
 	f.Phase = history.Failed
 	if gone {
 		f.Phase = history.Healed
@@ -192,7 +193,7 @@ func (s *staging) stop(ctx context.Context, client int) error {
 		return fmt.Errorf("stop %s: %w", Name(client), err)
 	}
 	a.stopped = true
-	f := s.fault(stopFault, client)
+	f := s.fault(view.Stop, client)
 	f.Phase, f.Threads = history.Stopped, threads
 	s.say(at, f)
 	s.stops = append(s.stops, span{client: client, from: at, to: history.Never, threads: threads, fault: f})
@@ -247,7 +248,7 @@ func (s *staging) send(ctx context.Context, i int) error {
 		return fmt.Errorf("the write of %s: %w", Name(b.Client), err)
 	}
 	at := history.Now()
-	f := s.fault(holdFault, b.Client)
+	f := s.fault(view.Hold, b.Client)
 	f.Phase, f.Bytes = history.Held, map[string]int{s.resource: conns[0].Stats().HeldRequests}
 	s.say(at, f)
 	s.holds = append(s.holds, span{client: b.Client, from: at, to: history.Never, fault: f})
