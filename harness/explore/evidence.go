@@ -192,7 +192,7 @@ func (x *examination) stopped(i int) {
 		if end.client != b.Stop {
 			continue
 		}
-		if end.forced >= x.leaseEnd(b.Stop, i) {
+		if end.forced > x.leaseEnd(b.Stop, i) {
 			x.tooLate(b.Stop, "before it was revoked")
 		}
 		if !end.gone {

@@ -40,7 +40,7 @@ var (
 		"redlock": {}, "redsync": {}, "etcd": {},
 	}
 	guardRules = map[string]guardRule{
-		"plain": always, "idempotency": always, "fenced": fence, "fence-trigger": fence, "claim": claimed, "version": version,
+		"plain": always, "idempotency": always, "fenced": fence, "fence-trigger": fence, "fence-first": fence, "claim": claimed, "version": version,
 	}
 )
 

@@ -63,7 +63,7 @@ func (a *actor) launch(ctx context.Context, c *cell, places workloads.Places) (e
 		return err
 	}
 	setup := worker.Setup{Worker: a.worker, Cell: c.name, Strategy: c.plan.Strategy, Places: places, Resources: c.resources,
-		TTL: c.plan.TTL, Patience: patience(c.plan.TTL), PerNode: c.plan.TTL, Seed: uint64(c.plan.Seed),
+		TTL: c.plan.TTL, Patience: patience(c.plan.TTL), PerNode: c.plan.TTL, Seed: uint64(c.plan.Seed), Unwatched: true,
 		History: c.path("parts", a.worker+".jsonl"),
 		Cast:    []worker.Role{{Name: a.role, Resource: c.resources[0]}}}
 	a.player, err = worker.Launch(ctx, setup, c.path("logs"), func(pid int, start uint64) error {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/torture-harness/torture/checkers"
@@ -105,6 +106,7 @@ type exploreStep struct {
 	Letter      string
 	Class       string
 	Stopped     int // the row of who is stopped for it, 0 for nobody
+	Until       int // the column in which that client goes on
 }
 
 // tones of the classes.
@@ -218,7 +220,10 @@ func cellOf(dir string, e result.Explored, one result.Schedule) exploreCell {
 			step.Class += " refused"
 		}
 		if m.Stopped != "" {
-			step.Stopped = int(m.Stopped[0]-'A') + 1
+			step.Stopped, step.Until = int(m.Stopped[0]-'A')+1, len(one.Moves)+1
+			if j := slices.IndexFunc(one.Moves[i:], func(next result.MoveResult) bool { return next.Client == m.Stopped }); j >= 0 {
+				step.Until = i + j + 1
+			}
 		}
 		c.Steps = append(c.Steps, step)
 	}

@@ -86,7 +86,9 @@ func (c *child) run(lines *bufio.Scanner) error {
 	}
 	background, stop := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
-	watching.Go(func() { WatchStalls(background, c.setup.Worker, c.record) })
+	if !c.setup.Unwatched {
+		watching.Go(func() { WatchStalls(background, c.setup.Worker, c.record) })
+	}
 	defer watching.Wait() // it records, so it must end before the recorder is closed
 	defer stop()
 	c.say(Report{Say: sayReady})

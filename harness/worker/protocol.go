@@ -24,11 +24,12 @@ type Setup struct {
 	PerNode   time.Duration    `json:"per_node,omitempty"` // how long one of several nodes may take to answer; 0 is the locker's own choice
 	Pace      workloads.Pace   `json:"pace"`
 	Seed      uint64           `json:"seed"`
-	History   string           `json:"history"`          // path of this worker's part
-	Value     string           `json:"value,omitempty"`  // of its locks, where it is not drawn for each holding
-	Renews    bool             `json:"renews,omitempty"` // it only prolongs the leases that it is handed
-	Cast      []Role           `json:"cast,omitempty"`   // who is played step by step; then nobody runs by itself
-	Keeper    string           `json:"keeper,omitempty"` // host:port; it keeps the numbers of a fence there, and does nothing else
+	History   string           `json:"history"`             // path of this worker's part
+	Value     string           `json:"value,omitempty"`     // of its locks, where it is not drawn for each holding
+	Renews    bool             `json:"renews,omitempty"`    // it only prolongs the leases that it is handed
+	Cast      []Role           `json:"cast,omitempty"`      // who is played step by step; then nobody runs by itself
+	Unwatched bool             `json:"unwatched,omitempty"` // its stalls are not recorded, for none can excuse anything
+	Keeper    string           `json:"keeper,omitempty"`    // host:port; it keeps the numbers of a fence there, and does nothing else
 }
 
 // Role is one client that does what it is told.
