@@ -38,7 +38,7 @@ var refusalRules = map[string]func(e *evidence, r refusal) bool{
 
 	"fenced": fencedMayRefuse, "fence-trigger": fencedMayRefuse,
 	"fence-two-statements": fencedMayRefuse, "fence-transaction": fencedMayRefuse, "fence-for-update": fencedMayRefuse,
-	"fence-unlogged": fencedMayRefuse, "fence-redis": fencedMayRefuse, "fence-memory": fencedMayRefuse, "fence-content-first": fencedMayRefuse,
+	"fence-unlogged": fencedMayRefuse, "fence-redis": fencedMayRefuse, "fence-memory": fencedMayRefuse, "fence-content-first": fencedMayRefuse, "fence-first": fencedMayRefuse,
 	"fenced-open": fencedMayRefuse, "fenced-rolled-back": fencedMayRefuse,
 	"fenced-repeatable-read": fencedMayRefuse, "fenced-serializable": fencedMayRefuse,
 	"fenced-null": fencedMayRefuse, "fenced-doubled": fencedMayRefuse, "fenced-missing": fencedMayRefuse,

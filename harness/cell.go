@@ -130,7 +130,7 @@ func (c *cell) work(ctx context.Context, o *store.Observer) error {
 	defer watchers.Wait()
 	defer stop()
 	watchers.Go(func() { worker.WatchStalls(background, "", c.record) })
-	watchers.Go(func() { watchClock(background, c.record) })
+	watchers.Go(func() { WatchClock(background, c.record) })
 	observed := make(chan error, 1)
 	watchers.Go(func() { observed <- o.Watch(background) })
 
@@ -305,24 +305,7 @@ func (c *cell) final(o *store.Observer) error {
 }
 
 // merge makes one history of all parts. The parts are kept if that fails.
-func (c *cell) merge() error {
-	parts, err := filepath.Glob(c.path("parts", "*.jsonl"))
-	if err != nil {
-		return err
-	}
-	f, err := os.Create(c.path(historyFile))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := history.Merge(f, c.header(), parts...); err != nil {
-		return fmt.Errorf("merge the history: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("save the history: %w", err)
-	}
-	return os.RemoveAll(c.path("parts"))
-}
+func (c *cell) merge() error { return history.MergeParts(c.dir, c.header()) }
 
 func (c *cell) header() history.Header {
 	host, _ := os.Hostname() // only for people
@@ -335,8 +318,8 @@ func (c *cell) header() history.Header {
 		TTL: int64(c.plan.TTL), Resources: c.plan.Resources, Workers: workers, Seed: c.plan.Seed, Host: host}
 }
 
-// watchClock records, every second, how far the wall clock is from the steady one.
-func watchClock(ctx context.Context, record func(history.Event)) {
+// WatchClock records, every second, how far the wall clock is from the steady one.
+func WatchClock(ctx context.Context, record func(history.Event)) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {

@@ -2,8 +2,6 @@ package harness
 
 import (
 	"context"
-	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/torture-harness/torture/harness/wire"
@@ -19,16 +17,11 @@ type network struct {
 // openNetwork puts a proxy in front of the server of a connection string, and
 // returns the connection string that leads through it.
 func openNetwork(dsn, cell string) (*network, string, error) {
-	u, err := url.Parse(dsn)
-	if err != nil {
-		return nil, "", fmt.Errorf("connection string: %w", err)
-	}
-	p, err := wire.Listen(u.Host)
+	p, through, err := wire.ListenFor(dsn)
 	if err != nil {
 		return nil, "", err
 	}
-	u.Host = p.Addr()
-	return &network{proxy: p, cell: cell}, u.String(), nil
+	return &network{proxy: p, cell: cell}, through, nil
 }
 
 func (n *network) close() error { return n.proxy.Close() }

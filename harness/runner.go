@@ -95,7 +95,7 @@ func (r *Runner) run(ctx context.Context, res *result.Result) (err error) {
 	}
 	if err := r.startServers(ctx, res, cells); err != nil {
 		if errors.Is(context.Cause(ctx), context.Canceled) {
-			return fmt.Errorf("%w while the servers were starting", errInterrupted)
+			return fmt.Errorf("%w while the servers were starting", ErrInterrupted)
 		}
 		return err
 	}
@@ -118,14 +118,10 @@ func (r *Runner) run(ctx context.Context, res *result.Result) (err error) {
 		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 			return cause
 		}
-		return fmt.Errorf("%w after %d of %d cells", errInterrupted, len(res.Cells), len(cells))
+		return fmt.Errorf("%w after %d of %d cells", ErrInterrupted, len(res.Cells), len(cells))
 	}
 	return nil
 }
-
-// errInterrupted is the end of a run that somebody did not want to go on. What
-// was recorded until then has been judged.
-var errInterrupted = errors.New("interrupted")
 
 // cells makes all cells of the plan, strategy by strategy.
 func (r *Runner) cells() ([]*cell, error) {
@@ -241,7 +237,7 @@ func (r *Runner) save(res *result.Result, broke error) error {
 	}
 	if broke != nil {
 		status := checkers.Errored
-		if errors.Is(broke, errInterrupted) {
+		if errors.Is(broke, ErrInterrupted) {
 			status = checkers.Inconclusive
 		}
 		all = append(all, status)

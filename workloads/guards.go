@@ -29,6 +29,7 @@ var (
 	fencedMissing  = fence("fenced-missing", "fenced, on a table without rows", guard.On{Guard: guard.Fenced{}, Is: guard.Empty()})
 	claimGE        = GuardKind{Name: "claim-ge", About: "claim, whose write demands only last_fence >= its number: broken", Tokens: true, Claims: true, Guard: guard.ClaimGE{}}
 	fenceUnchecked = fence("fence-unchecked", "the number is kept and not compared: broken", guard.FenceUnchecked{})
+	fenceFirst     = fence("fence-first", "fenced, but a row that nobody had written yet is written by id alone: broken", guard.FenceFirst{})
 	fenceTurned    = fence("fence-turned", "the comparison is the wrong way round: broken", guard.FenceTurned{})
 
 	fenceText = GuardKind{Name: "fence-text", About: "UPDATE … AND last_value < value: random values compared as text", Tokens: true, Values: true, Guard: guard.FenceText{}}
@@ -72,7 +73,7 @@ func fenceInMemory(p Places) (guard.Guard, error) { return guard.NewFenceMemory(
 var Guards = []GuardKind{
 	plain, fenced, claim, version,
 	fencedLE, fenceTwo, fenceTx, fenceLocked, contentFirst, unlogged, trigger, next, inRedis, inMemory,
-	fencedOpen, fencedBack, fencedRepeat, fencedSerial, fencedNull, fencedDoubled, fencedMissing, claimGE, fenceUnchecked, fenceTurned,
+	fencedOpen, fencedBack, fencedRepeat, fencedSerial, fencedNull, fencedDoubled, fencedMissing, claimGE, fenceUnchecked, fenceTurned, fenceFirst,
 	fenceText, owner, rowLock, idempotency, forgetful, sink, sinkOnce, sinkVersion, etcdTxn, etcdTxnBlind,
 }
 

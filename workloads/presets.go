@@ -48,6 +48,13 @@ var Strategies = append([]Strategy{
 	Strategy{Name: "retry-old-content", About: "etcd-fenced, and a refused client resubmits its old content under a new token", Locker: etcd, Guard: fenced, RetryOld: true, Contract: fencedStore},
 )...)
 
+// Planted are strategies with a bug, behind the contract of one that has none:
+// what a harness must find, and what not every way of looking finds. They run only
+// when they are named.
+var Planted = []Strategy{
+	{Name: "planted-first-write", About: "etcd-fenced with a check, and a shortcut for rows that nobody has written yet: broken", Locker: etcd, Guard: fenceFirst, Check: true, Extra: true, Contract: fencedStore},
+}
+
 // extras are compared only when asked for.
 func extras(all ...Strategy) []Strategy {
 	for i := range all {

@@ -4,6 +4,7 @@ package workloads
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -193,7 +194,7 @@ func Defaults() []string {
 	return names
 }
 
-// Names lists the strategies.
+// Names lists the strategies, without those that are planted.
 func Names() []string {
 	var names []string
 	for _, s := range Strategies {
@@ -203,7 +204,7 @@ func Names() []string {
 }
 
 func byName(name string) (Strategy, bool) {
-	for _, s := range Strategies {
+	for _, s := range slices.Concat(Strategies, Planted) {
 		if s.Name == name {
 			return s, true
 		}

@@ -58,6 +58,9 @@ whether they can be judged, in little memory however long they are.`,
 			if report.IsClaims(args[0]) {
 				return checkClaims(cmd.Context(), args[0])
 			}
+			if report.IsExplore(args[0]) {
+				return checkExploration(cmd.Context(), args[0])
+			}
 			res, err := harness.Check(cmd.Context(), args[0])
 			if err != nil {
 				return err

@@ -89,7 +89,7 @@ newer data?`,
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
-	cmd.AddCommand(compareCommand(), claimsCommand(), checkCommand(), exportCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), imagesCommand(), versionCommand(), workerCommand())
+	cmd.AddCommand(compareCommand(), claimsCommand(), exploreCommand(), replayCommand(), checkCommand(), exportCommand(), reportCommand(), listCommand(), doctorCommand(), cleanCommand(), imagesCommand(), versionCommand(), workerCommand())
 	return cmd
 }
 

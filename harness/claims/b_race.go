@@ -50,7 +50,7 @@ func (s *Stage) race(holders, others []*Actor) (won int, ok bool) {
 	accepted, written := true, int64(0)
 	for i, a := range holders {
 		lease, b := a.Lease(), others[i]
-		s.Await("the lease of "+a.Name+" has ended", func(ctx context.Context) bool { return s.Servers.gone(ctx, a.Strategy, lease) })
+		s.Await("the lease of "+a.Name+" has ended", func(ctx context.Context) bool { return s.Servers.Gone(ctx, a.Strategy.Locker, lease) })
 		if !s.TakesOver(b) {
 			return 0, false
 		}

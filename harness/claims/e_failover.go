@@ -86,11 +86,5 @@ func failover(heard bool) func(*Stage) {
 
 // failOver is what a sentinel tells the clients: the replica is the master now.
 func (s *Servers) failOver() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, c := range s.redis {
-		_ = c.Close()
-	}
-	s.redis = nil
-	s.Places.Redis = []lock.Server{{Addr: s.Cluster.Replica.Addr, Password: s.Cluster.Replica.Password}}
+	s.FailOver(lock.Server{Addr: s.Cluster.Replica.Addr, Password: s.Cluster.Replica.Password})
 }

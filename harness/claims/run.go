@@ -40,9 +40,6 @@ type Progress interface {
 	Row(done, of int, row Row)
 }
 
-// errInterrupted is the end of a run that somebody did not want to go on.
-var errInterrupted = errors.New("interrupted")
-
 // defaultTTL is long enough for the steps of a script on a busy machine.
 const defaultTTL = time.Second
 
@@ -119,43 +116,20 @@ func plan(found []Claim, selfTest bool) ([]job, error) {
 	return jobs, nil
 }
 
-func (r *run) all(ctx context.Context, res *Result, jobs []job) (err error) {
-	if r.guardian, err = guardian.Open(r.id); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.guardian.Close()) }()
-	ctx, abort := r.guardian.While(ctx)
-	defer abort(nil)
-	var why string
-	if r.provider, why, err = cluster.Select(ctx, r.Provider); err != nil {
-		return err
-	}
+func (r *run) all(ctx context.Context, res *Result, jobs []job) error {
 	r.progress.Say("seed %d", r.seed)
-	r.progress.Say("%s", why)
-	began := time.Now()
-	c, err := r.start(ctx, cluster.Spec{Redis: 5, Etcd: 3, Postgres: true, MaxConnections: 400}, r.dir, r.guardian)
-	if err != nil {
-		return fmt.Errorf("start the servers: %w", err)
-	}
-	r.shared = newServers(c, nil)
-	defer func() { err = errors.Join(err, r.stop(r.shared)) }()
-	res.Provider, res.Images = r.provider.Name(), c.Images
-	for name, version := range c.Versions {
-		res.Versions[name] = version
-	}
-	res.Versions["go"], res.Versions["torture"] = runtime.Version(), harness.Version()
-	for _, note := range c.Notes {
-		r.progress.Say("%s", note)
-	}
-	r.progress.Say("servers ready after %.1f s", time.Since(began).Seconds())
-	go func() {
-		select {
-		case err := <-c.Failed():
-			abort(err)
-		case <-ctx.Done():
-		}
-	}()
+	setting := harness.Setting{RunID: r.id, Provider: r.Provider, Say: r.progress.Say,
+		Spec: cluster.Spec{Redis: 5, Etcd: 3, Postgres: true, MaxConnections: 400, Images: r.Images, Dir: r.dir}}
+	return setting.With(ctx, func(ctx context.Context, on *harness.Session) error {
+		r.guardian, r.provider, r.shared = on.Guardian, on.Provider, newServers(on.Cluster, nil)
+		defer r.shared.Close()
+		res.Provider, res.Images, res.Versions = on.Provider.Name(), on.Cluster.Images, on.Versions
+		return r.rows(ctx, res, jobs)
+	})
+}
 
+// rows plays all rows, as many at once as the machine bears.
+func (r *run) rows(ctx context.Context, res *Result, jobs []job) error {
 	r.slots = make(chan struct{}, cmp.Or(r.Parallel, 4*runtime.NumCPU()))
 	r.own = make(chan struct{}, max(1, runtime.NumCPU()))
 	rows := make([]Row, len(jobs))
@@ -174,13 +148,7 @@ func (r *run) all(ctx context.Context, res *Result, jobs []job) (err error) {
 	}
 	playing.Wait()
 	res.Claims = rows
-	if ctx.Err() != nil {
-		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-			return cause
-		}
-		return errInterrupted
-	}
-	return nil
+	return harness.Interrupted(ctx)
 }
 
 func (r *run) start(ctx context.Context, spec cluster.Spec, dir string, g *guardian.Guardian) (*cluster.Cluster, error) {
@@ -203,7 +171,7 @@ func (r *run) ownServers(ctx context.Context, spec cluster.Spec, dir string) (*S
 }
 
 func (r *run) stop(s *Servers) error {
-	s.close()
+	s.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	err := s.Cluster.Close(ctx)
@@ -367,7 +335,7 @@ func overall(res Result) checkers.Status {
 // save computes the status of the whole and writes result.json and the report.
 func (r *run) save(res *Result, broke error) error {
 	all := []checkers.Status{overall(*res)}
-	if errors.Is(broke, errInterrupted) {
+	if errors.Is(broke, harness.ErrInterrupted) {
 		all = append(all, checkers.Inconclusive)
 		res.Errors = append(res.Errors, broke.Error())
 	} else if broke != nil {

@@ -285,19 +285,7 @@ func (s *Stage) merge() error {
 	if err := errors.Join(s.recorder.Close(), s.broken); err != nil {
 		return err
 	}
-	parts, err := filepath.Glob(s.path("parts", "*.jsonl"))
-	if err != nil {
-		return err
-	}
-	f, err := os.Create(s.path("history.jsonl"))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := history.Merge(f, s.header(), parts...); err != nil {
-		return fmt.Errorf("merge the history: %w", err)
-	}
-	return errors.Join(f.Close(), os.RemoveAll(s.path("parts")))
+	return history.MergeParts(s.dir, s.header())
 }
 
 // close takes everything down.

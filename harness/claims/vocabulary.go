@@ -64,7 +64,7 @@ func (s *Stage) Kill(a *Actor) {
 // told as "no handover"; then it is false.
 func (s *Stage) UntilLeaseEnded(a *Actor) bool {
 	lease := a.Lease()
-	if s.Within(5*s.TTL+time.Second, func(ctx context.Context) bool { return s.Servers.gone(ctx, a.Strategy, lease) }) {
+	if s.Within(5*s.TTL+time.Second, func(ctx context.Context) bool { return s.Servers.Gone(ctx, a.Strategy.Locker, lease) }) {
 		s.Say("its lease ended %.2f leases after it had begun", float64(history.Now()-a.last[history.Acquire].LeaseCall)/float64(s.TTL))
 		return true
 	}

@@ -1,8 +1,6 @@
 package claims
 
 import (
-	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/torture-harness/torture/harness/wire"
@@ -40,16 +38,9 @@ func (w *Wires) string(places workloads.Places) (workloads.Places, error) {
 		w.Etcd = append(w.Etcd, p)
 		places.Etcd = append(places.Etcd, "http://"+p.Addr())
 	}
-	dsn, err := url.Parse(places.Postgres)
-	if err != nil {
-		return places, fmt.Errorf("connection string: %w", err)
-	}
-	if w.Postgres, err = wire.Listen(dsn.Host); err != nil {
-		return places, err
-	}
-	dsn.Host = w.Postgres.Addr()
-	places.Postgres = dsn.String()
-	return places, nil
+	var err error
+	w.Postgres, places.Postgres, err = wire.ListenFor(places.Postgres)
+	return places, err
 }
 
 func (w *Wires) all() []*wire.Proxy {

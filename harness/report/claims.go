@@ -43,13 +43,7 @@ type claimCount struct {
 }
 
 // IsClaims reports whether a folder holds a run of claims.
-func IsClaims(dir string) bool {
-	var head struct {
-		Schema string `json:"schema"`
-	}
-	data, err := history.ReadSaved(filepath.Join(dir, "result.json"))
-	return err == nil && json.Unmarshal(data, &head) == nil && head.Schema == result.ClaimsSchema
-}
+func IsClaims(dir string) bool { return schemaOf(dir) == result.ClaimsSchema }
 
 // ReadClaims reads the result of a run of claims.
 func ReadClaims(dir string) (result.Claims, error) {

@@ -37,6 +37,9 @@ func write(dir string) error {
 	if IsClaims(dir) {
 		return writeClaims(dir)
 	}
+	if IsExplore(dir) {
+		return writeExplore(dir)
+	}
 	r, err := load(dir)
 	if err != nil {
 		return err

@@ -86,12 +86,14 @@ func (c *child) run(lines *bufio.Scanner) error {
 	}
 	background, stop := context.WithCancel(context.Background())
 	var watching sync.WaitGroup
-	watching.Go(func() { WatchStalls(background, c.setup.Worker, c.record) })
+	if !c.setup.Unwatched {
+		watching.Go(func() { WatchStalls(background, c.setup.Worker, c.record) })
+	}
 	defer watching.Wait() // it records, so it must end before the recorder is closed
 	defer stop()
 	c.say(Report{Say: sayReady})
 	if len(c.setup.Cast) > 0 {
-		return c.play(lines, clients)
+		return c.play(lines, clients, locker)
 	}
 
 	ctx, finish := context.WithCancel(background)

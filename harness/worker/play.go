@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/torture-harness/torture/workloads"
+	"github.com/torture-harness/torture/workloads/lock"
 )
 
 // part is a client that is played: it does its steps one after the other.
@@ -19,13 +21,13 @@ type part struct {
 }
 
 // play has the clients do what the supervisor says until it says finish.
-func (c *child) play(lines *bufio.Scanner, clients []*workloads.Client) error {
+func (c *child) play(lines *bufio.Scanner, clients []*workloads.Client, locker lock.Locker) error {
 	parts := map[string]*part{}
 	var playing sync.WaitGroup
 	for i, client := range clients {
 		p := &part{client: client, steps: make(chan Command, 64)}
 		parts[c.setup.Cast[i].Name] = p
-		playing.Go(func() { p.run(c) })
+		playing.Go(func() { p.run(c, locker) })
 	}
 	end := sync.OnceFunc(func() {
 		c.points.Abandon()
@@ -38,7 +40,7 @@ func (c *child) play(lines *bufio.Scanner, clients []*workloads.Client) error {
 	defer end()
 	return obey(lines, func(cmd Command) error {
 		switch cmd.Do {
-		case doStep, doGiveUp, doAdopt:
+		case doStep, doGiveUp, doAdopt, doRecast:
 		default:
 			return c.point(cmd)
 		}
@@ -48,7 +50,13 @@ func (c *child) play(lines *bufio.Scanner, clients []*workloads.Client) error {
 			return fmt.Errorf("nobody plays %q", cmd.Client)
 		case cmd.Do == doGiveUp:
 			p.giveUp()
+		case cmd.Do == doRecast && (parts[cmd.Role.Name] != nil || !slices.Contains(c.setup.Resources, cmd.Role.Resource)):
+			return fmt.Errorf("nobody can play %+v", cmd.Role)
 		default:
+			if cmd.Do == doRecast {
+				delete(parts, cmd.Client)
+				parts[cmd.Role.Name] = p
+			}
 			p.steps <- cmd
 		}
 		return nil
@@ -64,9 +72,15 @@ func (p *part) giveUp() {
 }
 
 // run does the steps in their order. What has no sense is told and skipped.
-func (p *part) run(c *child) {
+func (p *part) run(c *child, locker lock.Locker) {
 	defer p.client.Store.Close()
 	for cmd := range p.steps {
+		if cmd.Do == doRecast {
+			connection := p.client.Store
+			p.client = c.client(locker, cmd.Role.Resource, cmd.Role.Name)
+			p.client.Store = connection
+			continue
+		}
 		if cmd.Do == doAdopt {
 			p.client.Adopt(*cmd.Held)
 			continue

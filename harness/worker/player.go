@@ -108,6 +108,12 @@ func (p *Player) Adopt(client string, held workloads.Held) error {
 	return p.member.send(Command{Do: doAdopt, Client: client, Held: &held})
 }
 
+// Recast has a new client take the place of one that has come to its end, and its
+// connection. It has no past: no grant, and nothing read.
+func (p *Player) Recast(client string, role Role) error {
+	return p.member.send(Command{Do: doRecast, Client: client, Role: &role})
+}
+
 // Arm makes clients wait when they reach a point.
 func (p *Player) Arm(point string) error {
 	p.mu.Lock()

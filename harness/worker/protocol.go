@@ -24,11 +24,12 @@ type Setup struct {
 	PerNode   time.Duration    `json:"per_node,omitempty"` // how long one of several nodes may take to answer; 0 is the locker's own choice
 	Pace      workloads.Pace   `json:"pace"`
 	Seed      uint64           `json:"seed"`
-	History   string           `json:"history"`          // path of this worker's part
-	Value     string           `json:"value,omitempty"`  // of its locks, where it is not drawn for each holding
-	Renews    bool             `json:"renews,omitempty"` // it only prolongs the leases that it is handed
-	Cast      []Role           `json:"cast,omitempty"`   // who is played step by step; then nobody runs by itself
-	Keeper    string           `json:"keeper,omitempty"` // host:port; it keeps the numbers of a fence there, and does nothing else
+	History   string           `json:"history"`             // path of this worker's part
+	Value     string           `json:"value,omitempty"`     // of its locks, where it is not drawn for each holding
+	Renews    bool             `json:"renews,omitempty"`    // it only prolongs the leases that it is handed
+	Cast      []Role           `json:"cast,omitempty"`      // who is played step by step; then nobody runs by itself
+	Unwatched bool             `json:"unwatched,omitempty"` // its stalls are not recorded, for none can excuse anything
+	Keeper    string           `json:"keeper,omitempty"`    // host:port; it keeps the numbers of a fence there, and does nothing else
 }
 
 // Role is one client that does what it is told.
@@ -47,6 +48,7 @@ type Command struct {
 	ID     int             `json:"id,omitempty"`     // of the Step; in the report of its end too
 	Step   *workloads.Step `json:"step,omitempty"`
 	Held   *workloads.Held `json:"held,omitempty"`
+	Role   *Role           `json:"role,omitempty"` // whom a new client plays in the place of Client
 }
 
 // What a Command can ask.
@@ -59,6 +61,7 @@ const (
 
 	doStep   = "step"    // Client does Step, after those it was given before
 	doGiveUp = "give-up" // Client gives up the request in hand
+	doRecast = "recast"  // a new client, in Role, takes the place of Client and its connection
 	doAdopt  = "adopt"   // Client acts under Held from now on; a renewer prolongs it
 	doKept   = "kept"    // the lease of Held is being prolonged by the renewer
 	doLost   = "lost"    // it was lost before the renewer could
@@ -75,6 +78,10 @@ func parseCommand(line []byte) (Command, error) {
 	case doStep:
 		if c.Step == nil {
 			return c, fmt.Errorf("%q without a step", c.Do)
+		}
+	case doRecast:
+		if c.Role == nil {
+			return c, fmt.Errorf("%q without a role", c.Do)
 		}
 	case doAdopt, doKept, doLost, doDrop:
 		if c.Held == nil {
