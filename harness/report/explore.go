@@ -15,6 +15,7 @@ import (
 	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/result"
+	"github.com/torture-harness/torture/harness/whole"
 )
 
 //go:embed explore.html
@@ -150,7 +151,7 @@ func writeExplore(dir string) error {
 		"report.html": func(w io.Writer, res result.Explore) error { return renderExplore(w, dir, res) },
 		"summary.md":  ExploreMarkdown, "junit.xml": exploreJUnit,
 	} {
-		if err := writeFile(filepath.Join(dir, name), func(w io.Writer) error { return render(w, res) }); err != nil {
+		if err := whole.File(filepath.Join(dir, name), func(w io.Writer) error { return render(w, res) }); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/torture-harness/torture/harness/explore/view"
 	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/result"
+	"github.com/torture-harness/torture/harness/whole"
 )
 
 // schedulePageData is what the template of one schedule is given.
@@ -74,7 +75,7 @@ func writeStrategy(dir string, e result.Explored) error {
 		writing.Go(func() {
 			defer func() { <-free }()
 			errs[i] = guarded(func() error {
-				return writeFile(filepath.Join(dir, schedulePage(e, one)), func(w io.Writer) error { return renderSchedule(w, dir, e, one, v, journal[one.Resource]) })
+				return whole.File(filepath.Join(dir, schedulePage(e, one)), func(w io.Writer) error { return renderSchedule(w, dir, e, one, v, journal[one.Resource]) })
 			})
 		})
 	}
