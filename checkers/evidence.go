@@ -18,9 +18,9 @@ type evidence struct {
 	claims   []*history.Operation // of any outcome, by call
 	byID     map[string]*write
 	granted  map[string]*grant // by id
-	seen     map[string]bool   // write ids that some read saw
 	wishes   []wish            // who wanted the lock and when, by beginning
 	ordered  []*cluster        // once asked for
+	handed   []exposure        // the handovers, once asked for
 	limits   limits            // of searches through it
 	gaveUp   string            // why the last of them came to nothing
 	wrote    []*grant          // those of all writes by their returns, once asked for
@@ -50,6 +50,8 @@ type write struct {
 	op    *history.Operation
 	grant *grant
 	basis *history.Operation // the read it was computed from
+	// number is its place among the writes of the resource, from 1.
+	number int32
 	// effective: it took effect, as far as clients can know (see reduce).
 	effective bool
 	// ret is when it had taken effect at the latest; history.Never if unknown.
@@ -78,7 +80,7 @@ func gather(h *history.History) []*evidence {
 	parts := map[string]*evidence{}
 	part := func(name string) *evidence {
 		if parts[name] == nil {
-			parts[name] = &evidence{name: name, byID: map[string]*write{}, granted: map[string]*grant{}, seen: map[string]bool{}}
+			parts[name] = &evidence{name: name, byID: map[string]*write{}, granted: map[string]*grant{}}
 		}
 		return parts[name]
 	}
@@ -102,7 +104,6 @@ func gather(h *history.History) []*evidence {
 		}
 		if op.Outcome == history.OK && (op.Kind == history.Read || op.Kind == history.Claim) && !h.Header.LeftOut(op.WriteID) {
 			e.reads = append(e.reads, op)
-			e.seen[op.WriteID] = true
 		}
 		g := e.granted[op.Grant] // an acquire is called before what is done under it
 		if g != nil {
@@ -116,7 +117,7 @@ func gather(h *history.History) []*evidence {
 			if g == nil {
 				g = &grant{client: op.Client, worker: op.Worker, call: basis.Call, ret: basis.Return}
 			}
-			w := &write{op: op, grant: g, basis: basis, due: op.Call}
+			w := &write{op: op, grant: g, basis: basis, due: op.Call, number: int32(len(e.writes)) + 1}
 			e.writes, e.byID[op.WriteID] = append(e.writes, w), w
 		}
 	}
@@ -144,12 +145,11 @@ func gather(h *history.History) []*evidence {
 // writes have no effect and are always legal.
 func reduce(e *evidence) {
 	for _, w := range e.writes {
-		w.ret = w.op.Return
-		w.effective = w.op.Outcome == history.OK || w.op.Outcome == history.Info && e.seen[w.op.WriteID]
+		w.ret, w.effective = w.op.Return, w.op.Outcome == history.OK
 	}
 	for _, r := range e.reads {
 		if w := e.byID[r.WriteID]; w != nil && w.op.Outcome == history.Info {
-			w.ret = min(w.ret, r.Return)
+			w.ret, w.effective = min(w.ret, r.Return), true
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (c *cell) disturbed(all []exposure) []exposure {
 	if c.fault != pauseServer {
 		return all
 	}
-	return slices.DeleteFunc(all, func(x exposure) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(x exposure) bool {
 		return !anyOf(c.stops.over(x.to, x.from), func(history.Pause) bool { return true })
 	})
 }
@@ -88,13 +88,18 @@ type handover struct{ from, to *grant }
 
 // handovers are the exposures of properties that need contention, nothing more.
 func (c *cell) handovers(e *evidence) []exposure {
-	if !c.locked {
-		return contended(e)
+	if e.handed != nil {
+		return e.handed
 	}
-	var out []exposure
+	if !c.locked {
+		e.handed = contended(e)
+		return e.handed
+	}
+	out := []exposure{}
 	for _, h := range c.contendedGrants(e) {
 		out = append(out, exposure{resource: e.name, op: h.to.id, at: h.to.call, from: h.from.ret, to: h.to.ret})
 	}
+	e.handed = out
 	return out
 }
 

@@ -132,6 +132,9 @@ func (e *evidence) ofWrites() []*grant {
 // stopped by one pause are not independent of each other.
 func (c *cell) pausesOf(all []exposure) int {
 	hit := map[string]bool{}
+	if len(c.pauses) == 0 {
+		return 0
+	}
 	for _, x := range all {
 		for p := range c.stops.over(x.to, x.from) {
 			if x.worker == "" || x.worker == p.Worker {

@@ -56,6 +56,20 @@ func number(e *evidence) numbering {
 	return n
 }
 
+// step is a write as a model sees it.
+func (e *evidence) step(w *write) *step {
+	basis := anyWrite
+	if w.op.Basis == history.InitialWrite {
+		basis = initial
+	} else if b := e.byID[w.op.Basis]; b != nil {
+		basis = b.number
+	}
+	return &step{
+		write: true, id: w.number, basis: basis,
+		grantCall: w.grant.call, grantRet: w.grant.ret, op: w.op,
+	}
+}
+
 func (n numbering) write(w *write) *step {
 	basis, there := n[w.op.Basis]
 	if !there {

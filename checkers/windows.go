@@ -149,15 +149,13 @@ func (w *windows) halves(from state, ops []porcupine.Operation) (answer, state) 
 // inWitnessOrder are the operations of clusters in their order: each write and
 // then its reads.
 func inWitnessOrder(e *evidence, order []*cluster) []porcupine.Operation {
-	n := number(e)
-	there := make([]bool, len(n))
-	var out []porcupine.Operation
+	there := make([]bool, len(e.writes)+1)
+	out := make([]porcupine.Operation, 0, e.size())
 	for _, c := range order {
 		id := initial
 		if c.w != nil {
-			in := n.write(c.w)
-			id = in.id
-			out = append(out, porcupine.Operation{Input: in, Call: c.w.op.Call, Return: c.w.ret})
+			id = c.w.number
+			out = append(out, porcupine.Operation{Input: e.step(c.w), Call: c.w.op.Call, Return: c.w.ret})
 		}
 		if there[id] {
 			return nil // twice

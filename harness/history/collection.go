@@ -16,6 +16,9 @@ type collection struct {
 	size int64       // of the file; 0 if unknown
 }
 
+// enoughToGuess is how many bytes of a history tell what the rest is like.
+const enoughToGuess = 1 << 20
+
 func newCollection(name string) *collection {
 	c := &collection{h: &History{File: name}}
 	c.assembly = newAssembly(name, c)
@@ -43,11 +46,11 @@ func (c *collection) parse(r io.Reader) (*History, error) {
 
 func (c *collection) invoked(op *opened) error {
 	op.slot = len(c.h.Operations)
-	if len(c.h.Operations) == cap(c.h.Operations) && c.size > 0 {
+	if have := len(c.h.Operations); have == cap(c.h.Operations) && c.bytes > enoughToGuess {
 		// As many as the rest of the file will have if it goes on like this:
 		// growing bit by bit would take up more than twice as much for a while.
-		whole := float64(len(c.h.Operations)) * float64(c.size) / float64(c.bytes)
-		c.h.Operations = slices.Grow(c.h.Operations, max(len(c.h.Operations)/8, int(whole*1.1)-len(c.h.Operations), 64))
+		whole := float64(have) * float64(c.size) / float64(c.bytes)
+		c.h.Operations = slices.Grow(c.h.Operations, max(have/8, int(whole*1.02)-have))
 	}
 	c.h.Operations = append(c.h.Operations, op.Operation)
 	c.ids.add(op.slot)

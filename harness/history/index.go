@@ -32,8 +32,8 @@ func (x *index) find(key string) (place int, there bool) {
 	return int(s) - 1, s != 0
 }
 
-// add adds a place, instead of the one that had its key.
-func (x *index) add(place int) {
+// add adds a place, instead of the one that had its key, which it returns.
+func (x *index) add(place int) (before int, there bool) {
 	if 4*(x.used+1) > 3*len(x.slots) {
 		before := x.slots
 		x.slots = make([]uint32, 2*len(before))
@@ -44,8 +44,10 @@ func (x *index) add(place int) {
 		}
 	}
 	i := x.slot(x.key(place))
-	if x.slots[i] == 0 {
+	s := x.slots[i]
+	if s == 0 {
 		x.used++
 	}
 	x.slots[i] = uint32(place) + 1
+	return int(s) - 1, s != 0
 }

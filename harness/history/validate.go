@@ -68,10 +68,9 @@ func (v *validation) damage(line int, format string, args ...any) error {
 func (v *validation) index() error {
 	for i := range v.h.Operations {
 		op := &v.h.Operations[i]
-		if first := v.found(v.ops.find(op.ID)); first != nil {
+		if first := v.found(v.ops.add(i)); first != nil {
 			return v.damage(op.Line, "operation id %q was used before, in line %d", op.ID, first.Line)
 		}
-		v.ops.add(i)
 		if op.Kind != Write {
 			continue
 		}
@@ -81,10 +80,9 @@ func (v *validation) index() error {
 		if v.h.Header.LeftOut(op.WriteID) {
 			return v.damage(op.Line, "write %q is there, and the header says that it was left out", op.ID)
 		}
-		if first := v.found(v.writes.find(op.WriteID)); first != nil {
+		if first := v.found(v.writes.add(i)); first != nil {
 			return v.damage(op.Line, "write id %q was used before, in line %d", op.WriteID, first.Line)
 		}
-		v.writes.add(i)
 	}
 	return nil
 }
