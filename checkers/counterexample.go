@@ -27,8 +27,8 @@ const maxCounterexamples = 16
 const shrinkBudget = time.Second
 
 // piece makes a history of some clusters of a resource, with every read that
-// their place in an order can depend on.
-func piece(h *history.History, e *evidence, p Property, cs []*cluster) *history.History {
+// their place in an order can depend on, but for some.
+func piece(h *history.History, e *evidence, p Property, cs []*cluster, without ...*history.Operation) *history.History {
 	there := map[string]bool{history.InitialWrite: true}
 	for _, c := range cs {
 		if c.w != nil {
@@ -58,8 +58,11 @@ func piece(h *history.History, e *evidence, p Property, cs []*cluster) *history.
 			add(c.w.op)
 			add(c.w.basis)
 		}
-		add(c.lastCalled())
-		add(c.firstReturned())
+		for _, r := range c.telling() {
+			if !slices.Contains(without, r) {
+				add(r)
+			}
+		}
 	}
 	slices.SortStableFunc(out.Operations, func(a, b history.Operation) int {
 		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.ID, b.ID))
@@ -68,6 +71,17 @@ func piece(h *history.History, e *evidence, p Property, cs []*cluster) *history.
 	for _, op := range out.Operations {
 		if op.Worker != "" && !slices.Contains(out.Header.Workers, op.Worker) {
 			out.Header.Workers = append(out.Header.Workers, op.Worker)
+		}
+	}
+	return out
+}
+
+// telling are the reads that bound the place of a cluster.
+func (c *cluster) telling() []*history.Operation {
+	var out []*history.Operation
+	for _, r := range []*history.Operation{c.lastCalled(), c.firstReturned()} {
+		if r != nil {
+			out = append(out, r)
 		}
 	}
 	return out
@@ -139,10 +153,21 @@ func (m *model) shrink(h *history.History, e *evidence, cs []*cluster, budget ti
 	return cs
 }
 
-// counterexample is the smallest piece of some clusters that are illegal.
+// counterexample is the smallest piece of some clusters that are illegal, with
+// no more reads than it takes.
 func (m *model) counterexample(h *history.History, e *evidence, cs []*cluster) Counterexample {
 	small := m.shrink(h, e, cs, shrinkBudget)
-	x := Counterexample{Resource: e.name, History: piece(h, e, m.property, small), Why: m.why(small, h.Operations[0].Call)}
+	var without []*history.Operation
+	for _, c := range small {
+		for _, r := range c.telling() {
+			fewer := piece(h, e, m.property, small, append(without, r)...)
+			if m.decide(clusters(gather(fewer)[0])).answer == illegal {
+				without = append(without, r)
+			}
+		}
+	}
+	x := Counterexample{Resource: e.name, History: piece(h, e, m.property, small, without...)}
+	x.Why = m.why(clusters(gather(x.History)[0]), x.History.Operations[0].Call)
 	for _, op := range x.History.Operations {
 		x.Ops = append(x.Ops, op.ID)
 		if op.Kind == history.Write {

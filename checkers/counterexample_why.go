@@ -2,6 +2,7 @@ package checkers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/torture-harness/torture/harness/history"
 )
@@ -10,23 +11,23 @@ import (
 const maxWhy = 8
 
 // why says in plain words why some clusters have no legal order: what must
-// stand before what, and what the rule then asks for in vain. Times are from
-// begin.
+// stand before what, and what the rule then asks for in vain. Times are since
+// begin, in ns.
 func (m *model) why(cs []*cluster, begin int64) []string {
 	var times, rules []string
 	for _, y := range cs {
 		for _, x := range cs {
-			if x != y && x.w != nil && x.before(y) && !y.on(x) && len(times) < maxWhy {
+			if x != y && x.w != nil && x.before(y) && (m.property != RMWAtomic || !y.on(x)) && len(times) < maxWhy {
 				times = append(times, fmt.Sprintf("%s stands before %s: %s, and %s.", x.name(), y.name(), x.acceptedBy(begin), y.lastAt(begin)))
 			}
 		}
 		if y.w == nil || len(rules) >= maxWhy {
 			continue
 		}
-		if n := newestAmong(cs, y); m.newest && n != nil {
+		if n := newestBefore(cs, y); m.newest && n != nil {
 			rules = append(rules, fmt.Sprintf("%s before %s, so %s may not stand after %s%s.",
-				y.w.granted(), n.w.asked(), y.name(), n.name(), m.unless(y)))
-		} else if m.property == RMWAtomic {
+				y.w.granted(), n.w.asked(), y.name(), n.name(), m.unless(cs, y)))
+		} else if m.property == RMWAtomic && y.basis != outside {
 			rules = append(rules, fmt.Sprintf("%s was computed from %s, so it stands directly on it.", y.name(), y.w.op.Basis))
 		}
 	}
@@ -49,12 +50,34 @@ func (w *write) asked() string {
 	return w.grant.name() + " was asked for"
 }
 
-// unless is what excuses a late write of cluster y.
-func (m *model) unless(y *cluster) string {
+// unless is what excuses a late write of cluster y, and what takes the excuse.
+func (m *model) unless(cs []*cluster, y *cluster) string {
 	if m.property != StaleOverwrite {
 		return ""
 	}
-	return fmt.Sprintf(" unless directly on %s, from which it was computed", y.w.op.Basis)
+	text := fmt.Sprintf(" unless directly on %s, from which it was computed", y.w.op.Basis)
+	if y.basis == outside {
+		return text
+	}
+	basis := cs[y.basis]
+	for _, m := range cs {
+		if m != basis && m != y && basis.before(m) && m.before(y) {
+			return text + "; but " + m.name() + " stands between"
+		}
+	}
+	return text
+}
+
+// newestBefore is the one of the newest grant among those of newer grants that
+// certainly stand before y, directly or through one other.
+func newestBefore(cs []*cluster, y *cluster) *cluster {
+	var before []*cluster
+	for _, n := range cs {
+		if n != y && (n.before(y) || slices.ContainsFunc(cs, func(m *cluster) bool { return m != y && n.before(m) && m.before(y) })) {
+			before = append(before, n)
+		}
+	}
+	return newestAmong(before, y)
 }
 
 // newestAmong is the one of the newest grant that y's is older than.

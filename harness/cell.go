@@ -352,6 +352,7 @@ func watchClock(ctx context.Context, record func(history.Event)) {
 // judge judges the saved files of a cell, and nothing else.
 func (c *cell) judge(ctx context.Context, executed error) result.Cell {
 	out, err := JudgeCell(ctx, c.dir)
+	saveCounterexamples(c.dir, &out)
 	if executed != nil {
 		err = executed // why there is nothing right to judge
 	}

@@ -98,6 +98,7 @@ func Check(ctx context.Context, dir string) (result.Result, error) {
 // whatever its files show, it stays an error, unless they show a broken promise.
 func judgeAgain(ctx context.Context, dir string, saved result.Cell) (result.Cell, error) {
 	cell, err := JudgeCell(ctx, dir)
+	findCounterexamples(dir, &cell)
 	if saved.Status != checkers.Errored {
 		return cell, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torture-harness/torture/harness"
+	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/report"
 	"github.com/torture-harness/torture/harness/result"
 )
@@ -30,17 +31,23 @@ servers and changes no file. Exit codes as for compare; 2 if a file cannot be re
 
 A single file is judged by --model: EDN as Jepsen and Knossos write it, a log of
 Jepsen, JSON lines, or the history.jsonl of a cell (docs/histories.md). Its exit
-codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided.`,
+codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided. A
+counterexample of a run is judged by what it shows violated, without --model.`,
 		Example: `  torture check results/latest
   torture check results/latest/cells/setnx.pause-holder
+  torture check results/latest/cells/setnx.pause-holder/counterexamples/stale-overwrite.r00.jsonl
   torture check history.edn --model cas-register --html history.html`,
 		Args: exactly(1, "one run folder, or one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if isFile(args[0]) {
+			piece := history.IsPiece(args[0])
+			if isFile(args[0]) && !piece {
 				return checkFile(cmd.Context(), args[0], file)
 			}
 			if err := file.unused(cmd, args[0]); err != nil {
 				return err
+			}
+			if piece {
+				return checkPiece(args[0])
 			}
 			if report.IsClaims(args[0]) {
 				return checkClaims(cmd.Context(), args[0])
@@ -54,6 +61,9 @@ codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided.`,
 				return err
 			}
 			warn(res)
+			if err := report.Counterexamples(os.Stdout, res, screen.width()); err != nil {
+				return err
+			}
 			fmt.Printf("\n%s\n", res.Status)
 			if res.ExitCode != 0 {
 				return exit(res.ExitCode)

@@ -99,3 +99,18 @@ func (op Operation) completion() Event {
 	}
 	return e
 }
+
+// IsPiece says whether a file is a saved piece of a history, by its first line.
+func IsPiece(path string) bool {
+	f, err := Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	line, err := readLine(bufio.NewReader(f))
+	if err != nil {
+		return false
+	}
+	var e Event
+	return json.Unmarshal(line, &e) == nil && e.Type == TypeHeader && e.Header != nil && e.Header.Piece != nil
+}
