@@ -6,16 +6,16 @@ import "slices"
 // bases, because a write of a newer grant certainly stands before them.
 type settling struct {
 	cs    []*cluster
-	how   []manner // glued, or loose: nothing is known yet
-	next  []int    // what is glued to a cluster; 0 for nothing
-	round int
+	how   []manner       // glued, or loose: nothing is known yet
+	next  []int          // what is glued to a cluster; 0 for nothing
 	why   map[int]reason // of each glued write
+	glued int            // how many
 }
 
 // reason names the blocks from which something followed, by their first
-// clusters, as they were in a round.
+// clusters, as they were when fewer than so many writes were glued.
 type reason struct {
-	round int
+	glued int
 	heads []int
 }
 
@@ -26,43 +26,54 @@ func settle(cs []*cluster) *settling {
 // proceed glues what must be glued, given what was glued before. more: there
 // was something. Writes that cannot be where they must be are violations.
 func (s *settling) proceed() (more bool, found []violation) {
-	s.round++
 	blocks, bad := chain(s.cs, s.how)
 	if bad != nil {
+		for _, i := range bad {
+			bad = append(bad, s.why[i].heads...)
+		}
 		return false, []violation{s.contradiction(bad...)}
 	}
 	if clash := clashes(blocks); clash != nil {
 		return false, []violation{s.contradiction(heads(blocks, clash[0][:])...)}
 	}
 	p := newPrecedence(len(s.cs), blocks)
-	onBasis := map[int]int{}
 	for i, x := range s.cs {
-		if i == 0 || x.basis == outside || s.how[i] != loose {
+		if !s.mayBeFenced(i) {
 			continue
 		}
-		at := p.of[i]
-		n := p.newest(at, x.grantRet)
+		n := p.newest(p.of[i], x.grantRet)
 		if n < 0 {
 			continue
 		}
-		because := heads(blocks, p.path(n, at))
-		gone := s.gone(p, i, n)
-		other, taken := onBasis[x.basis]
-		if gone == nil && taken {
-			gone = append([]int{x.basis, other}, s.why[other].heads...)
+		because := heads(blocks, p.path(n, p.of[i]))
+		for {
+			if gone := s.gone(p, i, n); gone != nil {
+				v := s.contradiction(append(gone, because...)...)
+				v.w, v.newest = s.cs[i].w, s.cs[blocks[n].newest].w
+				found = append(found, v)
+				break
+			}
+			s.glue(i, because)
+			more = true
+			// The block on which it stands now comes after n too.
+			basis := p.of[s.cs[i].basis]
+			if i = blocks[basis].members[0]; basis == n || !s.mayBeFenced(i) || s.cs[i].grantRet >= blocks[n].age.begin {
+				break
+			}
+			because = append(slices.Clone(because), i)
 		}
-		if gone != nil {
-			v := s.contradiction(append(because, gone...)...)
-			v.w, v.newest = x.w, s.cs[blocks[n].newest].w
-			found = append(found, v)
-			continue
-		}
-		s.why[i], onBasis[x.basis], more = reason{s.round, because}, i, true
-	}
-	for basis, i := range onBasis {
-		s.how[i], s.next[basis] = glued, i
 	}
 	return more, found
+}
+
+// mayBeFenced: nothing is known of a write that says otherwise.
+func (s *settling) mayBeFenced(i int) bool {
+	return i != 0 && s.cs[i].basis != outside && s.how[i] == loose
+}
+
+func (s *settling) glue(i int, because []int) {
+	s.glued++
+	s.how[i], s.next[s.cs[i].basis], s.why[i] = glued, i, reason{s.glued, because}
 }
 
 // gone: x cannot stand on its basis. It returns the blocks that show it; n, the
@@ -75,6 +86,8 @@ func (s *settling) gone(p *precedence, x, n int) []int {
 		m = p.between(basis, at)
 	}
 	switch {
+	case s.next[s.cs[x].basis] != 0 && there[len(there)-1] == s.cs[x].basis: // so does another write, since a moment
+		return heads(p.blocks, []int{basis, p.of[s.next[s.cs[x].basis]]})
 	case there[len(there)-1] != s.cs[x].basis || at == basis: // something else stands there
 		return heads(p.blocks, []int{basis, at})
 	case p.before(at, basis):
@@ -88,23 +101,22 @@ func (s *settling) gone(p *precedence, x, n int) []int {
 // contradiction is a violation for which the last write of some blocks, as they
 // are now, is to blame. It is shown by them and by all that made them so.
 func (s *settling) contradiction(heads ...int) violation {
-	type place struct{ round, head int }
-	walked, told := map[place]bool{}, map[int]bool{}
+	told := map[int]int{} // clusters to how much had been glued when they were told of
 	var because []int
-	for open := []reason{{s.round, heads}}; len(open) > 0; {
+	for open := []reason{{s.glued + 1, heads}}; len(open) > 0; {
 		r := open[len(open)-1]
 		open = open[:len(open)-1]
 		for _, head := range r.heads {
-			if walked[place{r.round, head}] {
-				continue
-			}
-			walked[place{r.round, head}] = true
-			because = append(because, head)
-			for at := s.next[head]; at != 0 && at != head && s.why[at].round < r.round; at = s.next[at] {
-				because = append(because, at)
-				if !told[at] {
-					told[at] = true
-					open = append(open, s.why[at])
+			for at := head; told[at] < r.glued; at = s.next[at] {
+				if told[at] == 0 {
+					because = append(because, at)
+				}
+				told[at] = r.glued
+				if why, ok := s.why[at]; ok && at != head {
+					open = append(open, why)
+				}
+				if next := s.next[at]; next == 0 || s.why[next].glued >= r.glued {
+					break
 				}
 			}
 		}
