@@ -39,15 +39,14 @@ counterexample of a run is judged by what it shows violated, without --model.`,
   torture check history.edn --model cas-register --html history.html`,
 		Args: exactly(1, "one run folder, or one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			piece := history.IsPiece(args[0])
-			if isFile(args[0]) && !piece {
+			if history.IsPiece(args[0]) {
+				return checkPiece(cmd, args[0])
+			}
+			if isFile(args[0]) {
 				return checkFile(cmd.Context(), args[0], file)
 			}
 			if err := file.unused(cmd, args[0]); err != nil {
 				return err
-			}
-			if piece {
-				return checkPiece(args[0])
 			}
 			if report.IsClaims(args[0]) {
 				return checkClaims(cmd.Context(), args[0])
