@@ -38,7 +38,8 @@ servers and changes no file. Exit codes as for compare; 2 if a file cannot be re
 
 A single file is judged by --model: EDN as Jepsen and Knossos write it, a log of
 Jepsen, JSON lines, or the history.jsonl of a cell (docs/histories.md). Its exit
-codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided.
+codes: 0 linearizable, 1 not linearizable, 2 bad input, 3 undecided. A
+counterexample of a run is judged by what it shows violated, without --model.
 
 With --validate-only it asks of a folder's histories, or of one history.jsonl,
 whether they can be judged, in little memory however long they are.`,
@@ -52,11 +53,11 @@ whether they can be judged, in little memory however long they are.`,
 			if onlyValidate {
 				return validateOnly(args[0])
 			}
-			switch piece := history.IsPiece(args[0]); {
-			case isFile(args[0]) && (!piece || file.model != ""):
+			if history.IsPiece(args[0]) {
+				return checkPiece(cmd, args[0])
+			}
+			if isFile(args[0]) {
 				return checkFile(cmd.Context(), args[0], file)
-			case piece:
-				return checkPiece(args[0])
 			}
 			if err := file.unused(cmd, args[0]); err != nil {
 				return err
