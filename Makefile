@@ -30,7 +30,7 @@ race: install build
 # Random histories against brute force, a million per property.
 HISTORIES ?= 1000000
 test-long:
-	TORTURE_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 2h -v -run 'TestBruteForce|TestJournalOfAStore' ./checkers
+	TORTURE_HISTORIES=$(HISTORIES) $(GO) test -count=1 -timeout 2h -v -run 'TestBruteForce|TestJournalOfAStore' ./checkers ./checkers/sequential
 
 # Every fuzz target, one after the other, for FUZZTIME each.
 FUZZTIME ?= 1m

@@ -269,7 +269,7 @@ func TestBruteForce(t *testing.T) {
 					}
 				}
 			}
-			if bad < histories/50 || bad > histories*49/50 || m.register && direct < histories/20 {
+			if bad < histories/50 || bad > histories*49/50 || m.register && direct < histories/3 {
 				t.Errorf("%d of %d were bad, %d decided without a search: this tests little", bad, histories, direct)
 			}
 		})

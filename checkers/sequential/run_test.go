@@ -2,8 +2,10 @@ package sequential
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -55,10 +57,7 @@ func TestLabelled(t *testing.T) {
 // exported is a history of ours after a round through EDN.
 func exported(t *testing.T, path string, m *Model) *foreign.History {
 	t.Helper()
-	ours, err := history.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := recorded(t, path)
 	h, err := foreign.FromRun(ours, m.Name)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +79,32 @@ func exported(t *testing.T, path string, m *Model) *foreign.History {
 		t.Errorf("%s: %v after export, %v before (%v)", path, indirect.Verdict, direct.Verdict, err)
 	}
 	return again
+}
+
+// recorded is a labelled history; the larger ones are packed.
+func recorded(t *testing.T, path string) *history.History {
+	t.Helper()
+	packed, err := os.Open(path + ".gz")
+	if errors.Is(err, os.ErrNotExist) {
+		h, err := history.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	text, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.Parse(text, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }
 
 // TestEqualStamps: operations of equal stamps are concurrent after export too,

@@ -40,7 +40,7 @@ func (r *Result) Tell(w io.Writer, h *foreign.History, m *Model) error {
 		}
 	}
 	if free > 0 {
-		fmt.Fprintf(&out, "\ndecided without a search, for Porcupine had not the time: %s\n", count(free, "key"))
+		fmt.Fprintf(&out, "\ndecided without a search, for Porcupine would need too much time or memory: %s\n", count(free, "key"))
 	}
 	if r.Reason != "" {
 		fmt.Fprintf(&out, "\n%s\n", r.Reason)
