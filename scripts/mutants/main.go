@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 )
 
@@ -44,7 +45,7 @@ func main() {
 var errSurvivors = errors.New("some mutants survive")
 
 func run() error {
-	only := flag.String("only", "", "only mutants whose name contains this")
+	only := flag.String("only", "", "only mutants whose name contains one of these, separated by commas")
 	list := flag.Bool("list", false, "list the mutants, run nothing")
 	quick := flag.Bool("quick", false, "leave out the last and longest stage of tests")
 	verbose := flag.Bool("v", false, "say what caught each")
@@ -83,7 +84,7 @@ func run() error {
 			return err
 		}
 		for _, m := range p.mutants {
-			if !strings.Contains(m.name, *only) {
+			if !wanted(m.name, *only) {
 				continue
 			}
 			by, err := b.kill(ctx, m.number)
@@ -127,6 +128,10 @@ func run() error {
 		return errSurvivors
 	}
 	return nil
+}
+
+func wanted(name, only string) bool {
+	return slices.ContainsFunc(strings.Split(only, ","), func(part string) bool { return strings.Contains(name, part) })
 }
 
 func or(s, otherwise string) string {
