@@ -10,7 +10,9 @@ import (
 // TestLeaseEnd: until when a lease certainly lasts.
 func TestLeaseEnd(t *testing.T) {
 	a := lease(100, acquires("A", "gA", 10, 12))
-	renew := func(leaseFrom, ttl, call int64) op { return leaseCall(leaseFrom, lease(ttl, renews("A", "gA", call, call+1))) }
+	renew := func(leaseFrom, ttl, call int64) op {
+		return leaseCall(leaseFrom, lease(ttl, renews("A", "gA", call, call+1)))
+	}
 	for _, c := range []struct {
 		name string
 		ops  []op
@@ -92,7 +94,9 @@ func TestTokensThatSayNothing(t *testing.T) {
 
 // TestTokenBlame: who is named beside a token that is wrong.
 func TestTokenBlame(t *testing.T) {
-	grant := func(id string, n, call int64) op { return token(n, acquires(strings.ToUpper(id[1:]), id, call, call+1)) }
+	grant := func(id string, n, call int64) op {
+		return token(n, acquires(strings.ToUpper(id[1:]), id, call, call+1))
+	}
 	for _, c := range []struct {
 		name string
 		ops  []op

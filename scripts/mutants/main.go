@@ -48,6 +48,7 @@ func run() error {
 	only := flag.String("only", "", "only mutants whose name contains one of these, separated by commas")
 	list := flag.Bool("list", false, "list the mutants, run nothing")
 	quick := flag.Bool("quick", false, "leave out the last and longest stage of tests")
+	more := flag.Bool("further", false, "the further files of the checkers too")
 	verbose := flag.Bool("v", false, "say what caught each")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -66,6 +67,9 @@ func run() error {
 	caught, all := 0, 0
 	var wrong []string
 	for _, t := range targets {
+		if *more && t.dir == "checkers" {
+			t.files = append(t.files, further...)
+		}
 		if *quick && len(t.stages) > 1 {
 			t.stages = t.stages[:len(t.stages)-1]
 		}
