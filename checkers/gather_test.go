@@ -63,6 +63,16 @@ func TestGather(t *testing.T) {
 	}
 }
 
+// TestGatherAPiece: a read of a write that was left out has seen nothing.
+func TestGatherAPiece(t *testing.T) {
+	h := recorded(reads("A", 1, 2, "w0"), writes("A", "", "wA", "w0", 3, 4), observed(5, 6, "wA"))
+	h.Header.Piece = &history.Piece{LeftOut: []string{"w0"}}
+	e := gather(h)[0]
+	if got := ids(e.reads); !slices.Equal(got, []string{"observer-read-5"}) || e.writes[0].basis.ID != "A-read-1" {
+		t.Errorf("reads %q, basis %s", got, e.writes[0].basis.ID)
+	}
+}
+
 // TestReduceEndsWithTheFirstRead: an unknown write that reads saw has taken
 // effect before the first of them returned. Porcupine finds that out by itself,
 // and takes longer.

@@ -38,6 +38,17 @@ func TestStep(t *testing.T) {
 	}
 }
 
+// TestNumbering: a basis that is not there fits every state.
+func TestNumbering(t *testing.T) {
+	e := gather(recorded(reads("A", 1, 2, "init"), writes("A", "", "wA", "init", 3, 4), reads("B", 5, 6, "wA"), writes("B", "", "wB", "wA", 7, 8)))[0]
+	n := number(e)
+	delete(n, "wA")
+	a, b := n.write(e.byID["wA"]), n.write(e.byID["wB"])
+	if a.basis != initial || b.basis != anyWrite || b.id == initial {
+		t.Errorf("bases %d and %d, id %d", a.basis, b.basis, b.id)
+	}
+}
+
 // TestDescribe: what is put into Porcupine's page, as HTML.
 func TestDescribe(t *testing.T) {
 	plain := writes("A", "", "w<1>", "init", 1, 2)

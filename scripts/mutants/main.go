@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 )
 
@@ -44,9 +45,10 @@ func main() {
 var errSurvivors = errors.New("some mutants survive")
 
 func run() error {
-	only := flag.String("only", "", "only mutants whose name contains this")
+	only := flag.String("only", "", "only mutants whose name contains one of these, separated by commas")
 	list := flag.Bool("list", false, "list the mutants, run nothing")
 	quick := flag.Bool("quick", false, "leave out the last and longest stage of tests")
+	more := flag.Bool("further", false, "the further files of the checkers too")
 	verbose := flag.Bool("v", false, "say what caught each")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -65,6 +67,9 @@ func run() error {
 	caught, all := 0, 0
 	var wrong []string
 	for _, t := range targets {
+		if *more && t.dir == "checkers" {
+			t.files = append(t.files, further...)
+		}
 		if *quick && len(t.stages) > 1 {
 			t.stages = t.stages[:len(t.stages)-1]
 		}
@@ -83,7 +88,7 @@ func run() error {
 			return err
 		}
 		for _, m := range p.mutants {
-			if !strings.Contains(m.name, *only) {
+			if !wanted(m.name, *only) {
 				continue
 			}
 			by, err := b.kill(ctx, m.number)
@@ -127,6 +132,10 @@ func run() error {
 		return errSurvivors
 	}
 	return nil
+}
+
+func wanted(name, only string) bool {
+	return slices.ContainsFunc(strings.Split(only, ","), func(part string) bool { return strings.Contains(name, part) })
 }
 
 func or(s, otherwise string) string {
