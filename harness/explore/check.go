@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness"
@@ -16,6 +17,9 @@ import (
 func Check(ctx context.Context, dir string) (result.Explore, error) {
 	saved, err := report.ReadExplore(dir)
 	if err != nil {
+		return saved, harness.Usage{Err: err}
+	}
+	if err := whole(dir, saved); err != nil {
 		return saved, harness.Usage{Err: err}
 	}
 	res := saved
@@ -56,4 +60,19 @@ func Check(ctx context.Context, dir string) (result.Explore, error) {
 		overall(&res, checkers.Inconclusive)
 	}
 	return res, nil
+}
+
+// whole refuses a result that leaves out strategies of its plan, unless the run
+// did not come to its end and says so.
+func whole(dir string, saved result.Explore) error {
+	plan, err := ReadPlan(dir, "")
+	if err != nil {
+		return err
+	}
+	for _, c := range plan.Strategies {
+		if len(saved.Errors) == 0 && !slices.ContainsFunc(saved.Strategies, func(e result.Explored) bool { return e.Strategy == c.Strategy }) {
+			return fmt.Errorf("%s: %s is in plan.json and not in it", filepath.Join(dir, "result.json"), c.Strategy)
+		}
+	}
+	return nil
 }

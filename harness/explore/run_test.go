@@ -241,6 +241,16 @@ func TestCheckRefuses(t *testing.T) {
 			}
 			move(t, filepath.Join(other, "cells", "redlock"), filepath.Join(dir, "cells", "setnx"))
 		}},
+		{"a strategy less", "in plan.json and not in it", func(t *testing.T, dir string) {
+			res, err := report.ReadExplore(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res.Strategies = nil
+			if err := saveJSON(dir, "result.json", res); err != nil {
+				t.Fatal(err)
+			}
+		}},
 		{"no JSON", "ran.json", func(t *testing.T, dir string) {
 			if err := os.WriteFile(filepath.Join(dir, "cells", "setnx", "ran.json"), []byte("{"), 0o644); err != nil {
 				t.Fatal(err)

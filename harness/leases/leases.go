@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 
@@ -99,7 +100,8 @@ func (s *Servers) Gone(ctx context.Context, locker workloads.LockerKind, lease l
 var expireNow = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("PEXPIREAT", KEYS[1], 1) else return 0 end`)
 
 // End ends a lease at the servers before its time, as if it had run out: Redis
-// is given an end in the past, etcd's lease is revoked.
+// is given an end in the past, etcd's lease is revoked. One that is gone already
+// is no error.
 func (s *Servers) End(ctx context.Context, locker workloads.LockerKind, lease lock.Lease) error {
 	switch locker.LeaseBy {
 	case "redis":
@@ -116,7 +118,7 @@ func (s *Servers) End(ctx context.Context, locker workloads.LockerKind, lease lo
 		if err != nil {
 			return err
 		}
-		if _, err := client.Revoke(ctx, clientv3.LeaseID(lease.ID)); err != nil {
+		if _, err := client.Revoke(ctx, clientv3.LeaseID(lease.ID)); err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 			return fmt.Errorf("revoke the lease of %s: %w", lease.Key, err)
 		}
 		return nil

@@ -55,6 +55,8 @@ func TestCatalogue(t *testing.T) {
 			{name: "42 again", token: 42}}},
 		"fence-next": {guard.FenceNext{}, []attempt{{name: "7", token: 7, want: rejected}, {name: "1", token: 1},
 			{name: "3", token: 3, want: rejected}, {name: "2", token: 2}}},
+		"fence-first": {guard.FenceFirst{}, []attempt{{name: "42", token: 42}, {name: "41, which had read before", token: 41},
+			{name: "40", token: 40, version: 41, want: rejected}, {name: "43", token: 43, version: 41}}},
 		"fence-unchecked": {guard.FenceUnchecked{}, anyOrder},
 		"fence-turned":    {guard.FenceTurned{}, []attempt{{name: "42", token: 42, want: rejected}, {name: "less", token: -1}}},
 		"fenced-null":     {guard.On{Guard: guard.Fenced{}, Is: guard.Nullable()}, []attempt{{name: "42", token: 42, want: rejected}}},
