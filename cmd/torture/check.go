@@ -52,11 +52,11 @@ whether they can be judged, in little memory however long they are.`,
 			if onlyValidate {
 				return validateOnly(args[0])
 			}
-			switch piece := history.IsPiece(args[0]); {
-			case isFile(args[0]) && (!piece || file.model != ""):
+			switch {
+			case history.IsPiece(args[0]):
+				return checkPiece(cmd, args[0])
+			case isFile(args[0]):
 				return checkFile(cmd.Context(), args[0], file)
-			case piece:
-				return checkPiece(args[0])
 			}
 			if err := file.unused(cmd, args[0]); err != nil {
 				return err

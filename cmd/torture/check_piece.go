@@ -2,15 +2,22 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
+
+	"github.com/spf13/cobra"
 
 	"github.com/torture-harness/torture/checkers"
 	"github.com/torture-harness/torture/harness/history"
 	"github.com/torture-harness/torture/harness/report"
 )
 
-// checkPiece judges a counterexample by itself.
-func checkPiece(path string) error {
+// checkPiece judges a counterexample by itself. A public model would take it
+// for a whole history.
+func checkPiece(cmd *cobra.Command, path string) error {
+	if cmd.Flags().Changed("model") {
+		return usage{fmt.Errorf("%s: this is a counterexample, which is judged by what its header says; leave out --model", path)}
+	}
 	h, err := history.ReadFile(path)
 	if err != nil {
 		return usage{err}
