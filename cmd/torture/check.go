@@ -53,10 +53,10 @@ whether they can be judged, in little memory however long they are.`,
 			if onlyValidate {
 				return validateOnly(args[0])
 			}
-			if history.IsPiece(args[0]) {
+			switch {
+			case history.IsPiece(args[0]):
 				return checkPiece(cmd, args[0])
-			}
-			if isFile(args[0]) {
+			case isFile(args[0]):
 				return checkFile(cmd.Context(), args[0], file)
 			}
 			if err := file.unused(cmd, args[0]); err != nil {

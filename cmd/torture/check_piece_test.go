@@ -39,6 +39,7 @@ func TestCheckPiece(t *testing.T) {
 	if o := torture(t, "check", path); o.code != 1 || !strings.Contains(o.out, "fence-order of r00, in a piece of it: violated (porcupine)") || !strings.Contains(o.out, "no such order") {
 		t.Errorf("exit code %d\n%s%s", o.code, o.out, o.errors)
 	}
+	torture(t, "check", path, "--model", "register").oneLine(t, 2, path, "leave out --model")
 	save(func(text []byte) []byte {
 		return bytes.ReplaceAll(text, []byte(`"fence-order"`), []byte(`"rmw-atomic"`))
 	})
