@@ -39,6 +39,7 @@ func TestJournalledRegister(t *testing.T) {
 		{"as it was", []string{"wA", "wB"}, nil},
 		{"an unseen one behind", []string{"wA", "wB", "wC"}, nil},
 		{"an unseen one before it was called", []string{"wA", "wC", "wB"}, []string{"wB"}},
+		{"an unseen one twice", []string{"wA", "wB", "wC", "wC"}, []string{"wC"}},
 		{"twice in a row", []string{"wA", "wA", "wB"}, []string{"wA"}},
 		{"once more at the end", []string{"wA", "wB", "wA"}, []string{"wA"}},
 		{"turned round", []string{"wB", "wA"}, []string{"wA"}},

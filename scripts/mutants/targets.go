@@ -28,4 +28,4 @@ var further = []string{
 }
 
 // random histories take longer than those made by hand.
-const random = "^Test(Brute|JournalOfAStore|Window|Explain|Jepsen|Mutants|PiecesOf|Counterexample|Shrink|LongIn|Label)"
+const random = "^Test(Brute|JournalOfAStore|Window|Explain|Jepsen|Mutants|PiecesOf|Spans|QuickRules|Counterexample|Shrink|LongIn|Label)"
