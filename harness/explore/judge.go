@@ -204,11 +204,11 @@ func (j *judgement) report(out *result.Schedule, f Forecast, v *history.History,
 		}
 		if b.Phase != Sent {
 			m.Outcome, m.Saw = string(e.took[i].outcome), e.took[i].saw
-			if e.took[i].op == "" {
-				m.Outcome = string(Skipped)
-			}
-			refused = refused || e.took[i].outcome == history.Rejected || m.Outcome == string(Skipped)
 		}
+		if e.took[i].op == "" {
+			m.Outcome = string(Skipped)
+		}
+		refused = refused || m.Outcome == string(history.Rejected) || m.Outcome == string(Skipped)
 		out.Moves = append(out.Moves, m)
 	}
 	violated := map[checkers.Property]bool{}

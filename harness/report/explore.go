@@ -65,6 +65,7 @@ type explorePage struct {
 	Sections []exploreSection
 	Total    int
 	Differ   int
+	Columns  []string // the points at which somebody was stopped
 	Servers  []pair
 	Replay   string
 	Check    string
@@ -90,6 +91,44 @@ type exploreGroup struct {
 	Note  string
 	Cells []exploreCell
 	Open  int // stale overwrites
+}
+
+// exploreGap is what came of the schedules of one point, in a few words.
+type exploreGap struct {
+	Of    int
+	Tone  tone
+	Parts []exploreChip
+}
+
+// Gaps are those of a strategy, one for each of the columns.
+func (s exploreSection) Gaps(columns []string) []exploreGap {
+	gaps := make([]exploreGap, len(columns))
+	for i, name := range columns {
+		for _, g := range s.Groups {
+			if g.Name == name {
+				gaps[i] = g.gap()
+			}
+		}
+	}
+	return gaps
+}
+
+// gap counts what went wrong in a group; where nothing did, what was refused.
+func (g exploreGroup) gap() exploreGap {
+	n := map[result.Class]int{}
+	for _, c := range g.Cells {
+		n[c.Class]++
+	}
+	out := exploreGap{Of: len(g.Cells), Tone: good}
+	for _, class := range result.Classes {
+		if t := classTones[class]; n[class] > 0 && t != good && t != quiet {
+			if len(out.Parts) == 0 {
+				out.Tone = t
+			}
+			out.Parts = append(out.Parts, exploreChip{n[class], classWords[class], t})
+		}
+	}
+	return out
 }
 
 // exploreCell is one schedule as a small cell: a row for each client.
@@ -165,6 +204,13 @@ func renderExplore(w io.Writer, dir string, res result.Explore) error {
 		p.Differ += e.Differ
 		p.Sections = append(p.Sections, sectionOf(dir, e))
 	}
+	for _, name := range result.Groups {
+		if slices.ContainsFunc(p.Sections, func(s exploreSection) bool {
+			return slices.ContainsFunc(s.Groups, func(g exploreGroup) bool { return g.Name == name })
+		}) {
+			p.Columns = append(p.Columns, name)
+		}
+	}
 	return exploreTemplate.ExecuteTemplate(w, "grid", p)
 }
 
@@ -213,10 +259,10 @@ func cellOf(dir string, e result.Explored, one result.Schedule) exploreCell {
 		row := int(m.Client[0]-'A') + 1
 		step := exploreStep{Column: i + 1, Row: row, Letter: stepLetters[history.Kind(m.Do)], Class: fmt.Sprintf("a%d", row-1)}
 		switch {
-		case m.Phase == "sent":
-			step.Letter, step.Class = "›", step.Class+" sent"
 		case m.Outcome == "skipped":
 			step.Class += " skipped"
+		case m.Phase == "sent":
+			step.Letter, step.Class = "›", step.Class+" sent"
 		case m.Outcome != string(history.OK):
 			step.Class += " refused"
 		}
