@@ -56,6 +56,8 @@ docs: build
 	$(GO) run ./docs/generate results/latest
 	./bin/torture claims --seed 1
 	$(GO) run ./docs/generate results/latest
+	./bin/torture explore --seed 1
+	$(GO) run ./docs/generate results/latest
 
 # Removes what dead runs have left, and what was built here. Results are kept.
 clean: build

@@ -3,7 +3,8 @@
 //
 //	go run ./docs/generate RUN
 //
-// A run of claims goes into docs/claims.md instead. Both say in
+// An exploration gives the picture of its gaps. A run of claims goes into
+// docs/claims.md instead. Both say in
 // docs/track-record.md which of its rows they have reproduced, and a run of the
 // command of its first row goes there alone.
 package main
@@ -44,6 +45,9 @@ func run(args []string) error {
 	if report.IsClaims(dir) {
 		return claimsTable(dir)
 	}
+	if report.IsExplore(dir) {
+		return picture(filepath.Join(dir, "report.html"), "#gaps", "docs/explore.png")
+	}
 	res, err := passed(dir)
 	if err != nil {
 		return err
@@ -62,7 +66,7 @@ func run(args []string) error {
 	if err := replace("README.md", "table", "```\n"+table+"```"); err != nil {
 		return err
 	}
-	return picture(filepath.Join(dir, "report.html"), "docs/story.png")
+	return picture(filepath.Join(dir, "report.html"), "#stories article", "docs/story.png")
 }
 
 // passed reads the result of a run. One that did not pass is no example of what
@@ -109,8 +113,8 @@ func replace(path, block, text string) error {
 	return os.WriteFile(path, []byte(all), 0o644)
 }
 
-// picture saves the first story of a report as the browser shows it.
-func picture(page, to string) error {
+// picture saves the first such element of a report as the browser shows it.
+func picture(page, element, to string) error {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.Flag("hide-scrollbars", true))
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	defer cancel()
@@ -124,7 +128,7 @@ func picture(page, to string) error {
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(1200, 900, chromedp.EmulateScale(1.5)), chromedp.Navigate("file://"+page)); err != nil {
 		return fmt.Errorf("open %s: %w", page, err)
 	}
-	png, err := chromedp.Run(ctx, chromedp.Screenshot(chromedp.CSS("#stories article")))
+	png, err := chromedp.Run(ctx, chromedp.Screenshot(chromedp.CSS(element)))
 	if err != nil {
 		return fmt.Errorf("take a picture of %s: %w", page, err)
 	}
