@@ -58,14 +58,17 @@ func (a *attempt) settled() {
 
 // pass is called before a reply is read. ctx is that of its request: should a
 // request be missing that was counted on, nobody waits longer for it than for a
-// reply.
-func (a *attempt) pass(ctx context.Context) {
+// reply. The error says that the gate has not been opened; a reply that has come
+// in meanwhile must not be read then.
+func (a *attempt) pass(ctx context.Context) error {
 	select {
 	case <-a.all:
 		a.once.Do(func() { // all others wait for it too
 			a.over.Store(true)
 			a.reach()
 		})
+		return nil
 	case <-ctx.Done():
+		return ctx.Err()
 	}
 }

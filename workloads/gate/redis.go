@@ -139,7 +139,9 @@ func (c *conn) Write(b []byte) (int, error) {
 func (c *conn) Read(b []byte) (int, error) {
 	if c.before.Load() != nil {
 		if e := c.before.Swap(nil); e != nil {
-			e.attempt.pass(e.ctx)
+			if err := e.attempt.pass(e.ctx); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return c.Conn.Read(b)
