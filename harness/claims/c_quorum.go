@@ -62,7 +62,7 @@ func stops(s *Stage, _ *Actor, node int) { s.StopServer(s.Servers.Cluster.Redis[
 func lostReplies(s *Stage) {
 	s.ProveIndependent()
 	nodes := s.MonitorAll()
-	a := s.Parts(Part{Name: "A", Wired: true, PerNode: s.TTL / 10})[0]
+	a := s.Parts(Part{Name: "A", Wired: true, PerNode: s.TTL / 5})[0] // longer than a machine under load takes to open a connection
 	a.Acquire() // so that there are connections
 	a.Release()
 	a.HoldYes(slowNodes...)
