@@ -63,7 +63,7 @@ func lostReplies(s *Stage) {
 	s.ProveIndependent()
 	nodes := s.MonitorAll()
 	a := s.Parts(Part{Name: "A", Wired: true, PerNode: s.TTL / 5})[0] // longer than a machine under load takes to open a connection
-	a.Acquire() // so that there are connections
+	a.Acquire()                                                       // so that there are connections
 	a.Release()
 	a.HoldYes(slowNodes...)
 	trying := a.Begin(workloads.Step{Do: history.Acquire, Tries: 1})
