@@ -82,6 +82,7 @@ func judged(verdicts map[checkers.Property]checkers.Verdict) checkers.Judgement 
 
 func TestWeigh(t *testing.T) {
 	proven, unproven := Proof{What: "it was stopped", OK: true}, Proof{What: "it was stopped"}
+	silent := Proof{What: answered}
 	for _, one := range []struct {
 		name     string
 		expect   string
@@ -105,6 +106,7 @@ func TestWeigh(t *testing.T) {
 		{"not proven, and otherwise", "all3=violated", nil, nil, unproven, "", Inconclusive},
 		{"stopped early", "all4=holds", nil, nil, proven, "waited in vain", Inconclusive},
 		{"the lease lasted", "all3=violated", nil, map[string]string{noHandover: ""}, unproven, "", NotAsClaimed},
+		{"the lease lasted while the store did not answer", "all3=violated", nil, map[string]string{noHandover: ""}, silent, "", Inconclusive},
 		{"the lease lasted, as claimed", "no handover", nil, map[string]string{noHandover: ""}, proven, "", OK},
 		{"the lease should have lasted", "no handover", nil, nil, proven, "", NotAsClaimed},
 	} {

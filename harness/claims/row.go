@@ -119,7 +119,8 @@ func weigh(r *CaseRow, stopped string, broke error) {
 		open = true
 		r.Reasons = append(r.Reasons, stopped)
 	}
-	lasted := slices.ContainsFunc(r.Found, func(f Found) bool { return f.What == noHandover && !f.OK })
+	silent := slices.ContainsFunc(r.Proofs, func(p Proof) bool { return p.What == answered && !p.OK })
+	lasted := !silent && slices.ContainsFunc(r.Found, func(f Found) bool { return f.What == noHandover && !f.OK })
 	switch {
 	case lasted: // seen at the servers, whatever else did not come about because of it
 		r.Verdict = NotAsClaimed

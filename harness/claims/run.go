@@ -236,6 +236,9 @@ func (r *run) play(ctx context.Context, name string, j job, c Case) (out CaseRow
 		for p, f := range j2.Findings {
 			out.Verdicts[p] = f.Verdict
 		}
+		if p, silent := silence(h, s.TTL); silent && mayBeSilence(out.Found) {
+			out.Proofs = append(out.Proofs, p)
+		}
 	}
 	if ctx.Err() != nil {
 		weigh(&out, "interrupted", nil)
